@@ -116,17 +116,17 @@ class PlainFetches:
 
     asked: list[str] = field(default_factory=list)
 
-    def fetch_part(self, url: str, most: int) -> FetchResult | None:
+    def fetch_part(self, url: str, max_bytes: int) -> FetchResult | None:
         self.asked.append(url)
         assert url.startswith("http://127.0.0.1:"), url
         try:
             with urllib.request.urlopen(url, timeout=AMPLE) as answer:
-                body = answer.read(most + 1)
+                body = answer.read(max_bytes + 1)
                 headers = {name.lower(): value for name, value in answer.headers.items()}
         except OSError as error:
             getattr(error, "close", lambda: None)()
             return None
-        return FetchResult(url, 200, headers, body) if len(body) <= most else None
+        return FetchResult(url, 200, headers, body) if len(body) <= max_bytes else None
 
 
 def chromium(url: str, *options: str, seconds: float = 90.0) -> subprocess.CompletedProcess[bytes]:

@@ -255,7 +255,7 @@ def soon() -> float:
 
 def test_answers_find_their_question_and_events_their_listener(ends: Ends) -> None:
     heard: list[tuple[str, str, object]] = []
-    ends.pipe.hears = lambda session, event, told: heard.append((session, event, dict(told)))
+    ends.pipe.on_event = lambda session, event, told: heard.append((session, event, dict(told)))
     ends.say({"method": "A.b", "params": {"x": 1}, "sessionId": "S"})
     ends.say({"id": 7, "result": {"nobody": "asked"}})
     ends.say({"id": 1, "result": {"y": 2}})
@@ -270,7 +270,7 @@ def test_answers_find_their_question_and_events_their_listener(ends: Ends) -> No
 
 def test_a_message_beyond_the_limit_is_left_out(ends: Ends) -> None:
     heard: list[str] = []
-    ends.pipe.hears = lambda _session, event, _told: heard.append(event)
+    ends.pipe.on_event = lambda _session, event, _told: heard.append(event)
     ends.say({"method": "small.1"})
     os.write(ends.says, b'{"method": "large", "params": "' + b"x" * 3000)
     with pytest.raises(DeadlineExceeded):
@@ -284,7 +284,7 @@ def test_a_message_beyond_the_limit_is_left_out(ends: Ends) -> None:
 
 def test_silence_an_end_and_nonsense_are_told_apart(ends: Ends) -> None:
     watched: list[float] = []
-    ends.pipe.watches = lambda: watched.append(time.monotonic())
+    ends.pipe.on_tick = lambda: watched.append(time.monotonic())
     with pytest.raises(DeadlineExceeded):
         ends.pipe.call("A.b", soon())
     assert 2 <= len(watched) <= 4

@@ -15,8 +15,14 @@ from chyme.core.outbound.guard import Guard
 from chyme.core.outbound.policy import policy_of
 from chyme.errors import UnreadableFile
 from chyme.webpages.crawl_limits import CrawlLimits
-from chyme.webpages.http_client.cookies import MOST_COOKIES, Cookies
-from chyme.webpages.http_client.decompression import MOST_BETWEEN, MOST_MEMBERS, PIECE, DecompressionError, decompress
+from chyme.webpages.http_client.cookies import MAX_COOKIES, Cookies
+from chyme.webpages.http_client.decompression import (
+    MAX_BYTES_BETWEEN,
+    MAX_MEMBERS,
+    PIECE,
+    DecompressionError,
+    decompress,
+)
 from chyme.webpages.http_client.fetch_result import FetchResult
 from chyme.webpages.http_client.fetcher import Fetcher
 from chyme.webpages.http_client.text_decoding import decode_page
@@ -82,13 +88,13 @@ def test_what_cannot_be_unpacked_is_said() -> None:
 def test_packings_within_each_other_end_where_they_hold_nothing() -> None:
     nothing = gzip.compress(b"")
     with pytest.raises(DecompressionError, match="more pieces"):
-        b"".join(decompress([nothing * 1000] * (MOST_MEMBERS // 1000 + 1), "gzip"))
+        b"".join(decompress([nothing * 1000] * (MAX_MEMBERS // 1000 + 1), "gzip"))
     packer = zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS)
     empty = packer.flush(zlib.Z_FULL_FLUSH)  # a block without anything
-    inner = empty * (MOST_BETWEEN // len(empty) + 1)
+    inner = empty * (MAX_BYTES_BETWEEN // len(empty) + 1)
     with pytest.raises(DecompressionError, match="endless in between"):
         b"".join(decompress([gzip.compress(inner, 1)], "deflate, gzip"))
-    assert b"".join(decompress([inner[: 5 * MOST_MEMBERS]], "deflate")) == b""
+    assert b"".join(decompress([inner[: 5 * MAX_MEMBERS]], "deflate")) == b""
 
 
 @pytest.fixture
@@ -104,7 +110,9 @@ def page_of(web: LocalWeb, url: str) -> FetchResult:
 
 def test_a_packed_page_comes_unpacked(web: LocalWeb) -> None:
     assert page_of(web, web.page("/z", gzip.compress(WORDS), {"Content-Encoding": "gzip"})).body == WORDS
-    with pytest.raises(UnreadableFile, match=r"link\.url: what 127\.0\.0\.1 sends is packed as 'br', which was not"):
+    with pytest.raises(
+        UnreadableFile, match=r"link\.url: what 127\.0\.0\.1 sends is compressed as 'br', which was not"
+    ):
         page_of(web, web.page("/br", b"x", {"Content-Encoding": "br"}))
 
 
@@ -227,4 +235,4 @@ def test_a_cookie_is_replaced_taken_back_and_their_number_is_bounded() -> None:
     jar.keep(url, ["a=; Max-Age=0"])
     assert jar.header(url) == ""
     jar.keep(url, [f"c{number}=x" for number in range(1000)])
-    assert jar.header(url).count("=") == MOST_COOKIES
+    assert jar.header(url).count("=") == MAX_COOKIES

@@ -31,12 +31,12 @@ class Web:
         self._lock = threading.Lock()
         self.asked: list[str] = []
 
-    def fetch_part(self, url: str, most: int) -> FetchResult | None:
+    def fetch_part(self, url: str, max_bytes: int) -> FetchResult | None:
         with self._lock:
             self.asked.append(url)
         body = self._parts(url)
         mime = "text/css" if url.endswith(".css") else "application/octet-stream"
-        return None if body is None or len(body) > most else FetchResult(url, 200, {"content-type": mime}, body)
+        return None if body is None or len(body) > max_bytes else FetchResult(url, 200, {"content-type": mime}, body)
 
 
 def kept(
@@ -205,7 +205,7 @@ def test_only_what_is_a_picture_by_its_bytes_is_kept_as_one() -> None:
 
     assert '<img alt="cat">' in html
     assert (made.parts, made.left_out) == (0, 2)
-    assert made.notes == ("pictures, styles and fonts that could not be had: 2",)
+    assert made.notes == ("pictures, styles and fonts that could not be fetched: 2",)
 
 
 def test_a_drawing_is_kept_without_its_scripts() -> None:
@@ -244,7 +244,7 @@ def test_whatever_a_part_does_there_is_a_copy() -> None:
 @pytest.mark.parametrize("charset", ["idna", "a\0b", "rot13", "undefined"])
 def test_a_sheet_that_names_no_encoding_is_read(charset: str) -> None:
     class Odd(Web):
-        def fetch_part(self, url: str, most: int) -> FetchResult | None:
+        def fetch_part(self, url: str, max_bytes: int) -> FetchResult | None:
             return FetchResult(url, 200, {"content-type": f"text/css; charset={charset}"}, b"p{color:red}" + b"\n" * 99)
 
     made = build_snapshot("<link rel=stylesheet href=a.css><p>x", URL, Odd({}), CrawlLimits())

@@ -42,7 +42,7 @@ class Sheet:
     def __init__(self, sheet: str = "") -> None:
         self._sheet = sheet
 
-    def fetch_part(self, url: str, most: int) -> FetchResult | None:
+    def fetch_part(self, url: str, max_bytes: int) -> FetchResult | None:
         found = {"hostile.css": self._sheet.encode(), "ok.css": b"p{color:red}", "ok.woff2": b"wOF2" + b"\0" * 40}
         body = found.get(url.rpartition("/")[2])
         return FetchResult(url, 200, {"content-type": "text/css"}, body) if body else None

@@ -1,1 +1,1 @@
-"""The pages behind links."""
+"""Crawling the web pages behind links."""

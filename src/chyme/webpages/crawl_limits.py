@@ -1,4 +1,4 @@
-"""How far a crawl may go."""
+"""The limits of a crawl."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ MB = 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class CrawlLimits:
-    """Each field is the name of its setting, with `web_` in front."""
+    """Limits of one crawl. The setting of each field is its name with `web_` in front."""
 
-    agent: str = "chyme"  # how we name ourselves to servers
+    agent: str = "chyme"  # the User-Agent sent to servers
     seconds: float = 60.0  # for the page itself, all redirects together
     hops: int = 10  # redirects followed
-    page_bytes: int = 20 * MB  # of the page, unpacked; also of a PDF or picture behind a link
-    snapshot_bytes: int = 20 * MB  # of the kept copy with its pictures and styles
-    picture_bytes: int = 5 * MB  # of one picture or font in it
-    parts: int = 200  # pictures, styles and fonts fetched for one kept copy
-    parts_seconds: float = 30.0  # for all of them
+    page_bytes: int = 20 * MB  # size of the page, decompressed; also of a PDF or picture behind a link
+    snapshot_bytes: int = 20 * MB  # size of the snapshot with its pictures and styles
+    picture_bytes: int = 5 * MB  # size of one picture or font in the snapshot
+    parts: int = 200  # pictures, styles and fonts fetched for one snapshot
+    parts_seconds: float = 30.0  # for all parts together
     robots: bool = False  # whether robots.txt is obeyed

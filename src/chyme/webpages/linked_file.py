@@ -1,4 +1,4 @@
-"""A file behind a link, read as what it is: by the digesters that would read it in the vault."""
+"""Reads a file behind a link with the digesters that would read it in the vault."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from chyme.pictures.image_preview import ImagePreview
 from chyme.text.decoding import decode
 
 NAME_LENGTH = 100
-_NAMED = re.compile(r"filename\*?=(?:UTF-8'[^']*')?\"?([^\";]+)", re.IGNORECASE)
-_UNFIT = re.compile(r"[\x00-\x1f\x7f/\\:*?\"<>|\u200e\u200f\u202a-\u202e\u2066-\u2069]+")
+_FILENAME = re.compile(r"filename\*?=(?:UTF-8'[^']*')?\"?([^\";]+)", re.IGNORECASE)
+_UNSAFE_CHARS = re.compile(r"[\x00-\x1f\x7f/\\:*?\"<>|\u200e\u200f\u202a-\u202e\u2066-\u2069]+")
 _NOT_READ = {
-    Kind.AUDIO: "a recording; put it into the vault as a file to have it listened to",
-    Kind.VIDEO: "a video; put it into the vault as a file to have it listened to",
-    Kind.OTHER: "a file of a type that nobody here reads",
+    Kind.AUDIO: "a recording; put it into the vault as a file to have it transcribed",
+    Kind.VIDEO: "a video; put it into the vault as a file to have it transcribed",
+    Kind.OTHER: "a file of a type that chyme does not read",
     Kind.URL: "nothing but another link",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """What was found in it."""
+    """What was read from the file."""
 
     kind: Kind
     mime: str
@@ -76,8 +76,8 @@ class LinkedFile:
 
 
 def make_linked_file(link: Source, name: str, data: bytes) -> LinkedFile:
-    """The file, of the kind that its content says."""
-    kind, mime = identify(name, data[:HEAD_BYTES], len(data), lambda at, length: data[at : at + length])
+    """Return the file with the kind detected from its content."""
+    kind, mime = identify(name, data[:HEAD_BYTES], len(data), lambda start, length: data[start : start + length])
     stamp = Stamp("", "", len(data), 0)
     file = File(link.file.id, link.file.path, name, kind, mime, stamp, hashlib.sha256(data).hexdigest(), 1)
     return LinkedFile(link, file, data)
@@ -85,37 +85,39 @@ def make_linked_file(link: Source, name: str, data: bytes) -> LinkedFile:
 
 @dataclass(frozen=True, slots=True)
 class FileReaders:
-    """Those who read documents and pictures."""
+    """The digesters that read documents and pictures."""
 
     text: DocToMarkdown = field(default_factory=DocToMarkdown)
     preview: ImagePreview = field(default_factory=ImagePreview)
     words: ImageOcr = field(default_factory=ImageOcr)
 
     def read(self, source: LinkedFile) -> Contents:
-        """Text and places of the file. Raises whatever its digester would."""
+        """Return text and places of the file. Raises what its digester raises."""
         kind, mime = source.file.kind, source.file.mime
         if kind is Kind.DOCUMENT:
-            return _from(kind, mime, self.text.digest(source))
+            return _to_contents(kind, mime, self.text.digest(source))
         if kind is Kind.IMAGE:
             (preview,) = self.preview.digest(source)
-            shown = Upstream(preview.name, preview.content, (), {one.filename: one.data for one in preview.artifacts})
-            seen = LinkedFile(source.link, source.file, source.data, {preview.name: shown})
-            return _from(kind, mime, self.words.digest(seen))
+            upstream = Upstream(
+                preview.name, preview.content, (), {artifact.filename: artifact.data for artifact in preview.artifacts}
+            )
+            with_preview = LinkedFile(source.link, source.file, source.data, {preview.name: upstream})
+            return _to_contents(kind, mime, self.words.digest(with_preview))
         if kind is Kind.TEXT:
             return Contents(kind, mime, decode(source.data, len(source.data)).text.strip() or None)
         return Contents(kind, mime, None, note=_NOT_READ[kind])
 
 
-def _from(kind: Kind, mime: str, made: list[Output]) -> Contents:
-    (output,) = made
+def _to_contents(kind: Kind, mime: str, outputs: list[Output]) -> Contents:
+    (output,) = outputs
     return Contents(kind, mime, output.content, output.places)
 
 
 def name_of(url: str, headers: Mapping[str, str]) -> str:
-    """What to call the file: as its server does, else as its address ends."""
-    told = _NAMED.search(headers.get("content-disposition", "")[:1000])
-    last = told[1] if told else urlsplit(url).path.rstrip("/").rpartition("/")[2]
-    name = _UNFIT.sub(" ", unquote(last)).strip(" .")
+    """Return a name for the file: the one its server gives, else the last part of its address."""
+    named = _FILENAME.search(headers.get("content-disposition", "")[:1000])
+    last = named[1] if named else urlsplit(url).path.rstrip("/").rpartition("/")[2]
+    name = _UNSAFE_CHARS.sub(" ", unquote(last)).strip(" .")
     stem, dot, extension = name.rpartition(".")
     if dot and len(extension) <= 10:
         return f"{stem[: NAME_LENGTH - len(extension)]}.{extension}"
@@ -123,7 +125,7 @@ def name_of(url: str, headers: Mapping[str, str]) -> str:
 
 
 def original_name(name: str) -> str:
-    """What the kept file is called among artifacts: none of ours is called so."""
+    """Return the artifact name of the stored file, which no artifact made by chyme has."""
     extension = name.rpartition(".")[2].lower() if "." in name else ""
-    plain = extension.isascii() and extension.isalnum() and len(extension) <= 10
-    return f"original.{extension}" if plain else "original"
+    is_plain = extension.isascii() and extension.isalnum() and len(extension) <= 10
+    return f"original.{extension}" if is_plain else "original"

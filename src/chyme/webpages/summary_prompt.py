@@ -30,7 +30,7 @@ def ask_for_points(
     settings: LanguageSettings,
     wrong: Callable[[PagePoints], str | None],
 ) -> PagePoints:
-    """What the page says, in short, as the model tells it."""
+    """Ask the model for the main points of the page. `wrong` names what is wrong with an answer."""
     require_client_for_file(name, settings.provider)
     from chyme.webpages.summary_schema import PagePoints
 

@@ -1,4 +1,4 @@
-"""What a language model must answer about a web page. Loaded only when one is asked."""
+"""The shape of a language model's answer about a web page. Imported only when a model is asked."""
 
 from __future__ import annotations
 

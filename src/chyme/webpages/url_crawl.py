@@ -1,4 +1,4 @@
-"""Fetch the page behind a link: what it says, what it tells about itself, and a copy that stays."""
+"""Fetches the page behind a link: its text, its metadata and a lasting copy."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ PAGES = frozenset({HTML, DOCUMENTS["xhtml"]})
 READERS = ("trafilatura", "html-to-markdown", "nh3", "tinycss2")
 PAGE = "page.html"
 OPENED_IN_BROWSER = frozenset({Wall.NEEDS_SCRIPT, Wall.BOT_WALL})  # some checks let a real browser pass
-READING_SECONDS = 300.0  # for parsing a page, however large, and for sanitising its copy
+READING_SECONDS = 300.0  # for parsing a page of any size and sanitising its copy
 
 
 @dataclass(frozen=True, slots=True)
-class _Read:
-    """A page as it was read, and what it turned out to be."""
+class _ReadPage:
+    """A page that was read, and the verdict on it."""
 
     fetched: FetchResult
     source: str
@@ -47,9 +47,9 @@ class _Read:
 
 
 class UrlCrawl(Digester):
-    """One fetch for three outputs: the text, the copy, and what the page tells about itself.
+    """One fetch for three outputs: text, copy and metadata of the page.
 
-    A page that is empty until its scripts have run is opened in Chromium. A file behind a link is read as what it is.
+    A page that is empty until its scripts have run is opened in Chromium. A file behind a link is read by its kind.
     """
 
     name = "url-crawl"
@@ -87,7 +87,7 @@ class UrlCrawl(Digester):
         return file.kind is Kind.URL
 
     def time_limit(self, source: Source) -> float:
-        """Fetching keeps its own time; the rest is for whoever reads what came, a scanned PDF at worst."""
+        """The time for fetching, which has its own limits, and for reading the result: a scanned PDF at worst."""
         fetching = self.limits.seconds + self.limits.parts_seconds + self.browser.seconds
         return fetching + max(READING_SECONDS, self.readers.text.seconds)
 
@@ -102,44 +102,48 @@ class UrlCrawl(Digester):
         with Fetcher(source, self.limits, name) as fetcher:
             try:
                 fetched = fetcher.fetch_page(url)
-            except (RetryLater, ServerError) as trouble:  # it may be a wall against robots that looks like one
-                self._refuse_walls(name, url, trouble.fetched)
+            except (RetryLater, ServerError) as trouble:  # a wall against robots may answer like this
+                self._raise_for_wall(name, url, trouble.fetched)
                 raise
             source.progress(0.2)
             found = make_linked_file(source, name_of(fetched.url, fetched.headers), fetched.body)
             page = is_page(fetched, found)
-            if page or fetched.status >= 400:  # what is no page does not explain a status
-                return self._page(source, fetcher, url, fetched if page else replace(fetched, body=b""))
-        return self._file(url, fetched, found)
+            if page or fetched.status >= 400:  # a body that is not a page does not explain the status
+                return self._digest_page(source, fetcher, url, fetched if page else replace(fetched, body=b""))
+        return self._digest_file(url, fetched, found)
 
-    def _refuse_walls(self, name: str, asked: str, fetched: FetchResult) -> None:
+    def _raise_for_wall(self, name: str, link: str, fetched: FetchResult) -> None:
         from chyme.webpages.http_client.text_decoding import decode_page
 
-        read = self._read(asked, fetched, decode_page(fetched))
+        read = self._read_page(link, fetched, decode_page(fetched))
         if read.finding.wall is Wall.BOT_WALL:
             raise UnreadableFile(f"{name}: {read.finding.sentence}")
 
-    def _page(self, source: Source, fetcher: Fetcher, asked: str, fetched: FetchResult) -> list[Output]:
+    def _digest_page(self, source: Source, fetcher: Fetcher, link: str, fetched: FetchResult) -> list[Output]:
         from chyme.documents.html.metadata import metadata_of
         from chyme.webpages.http_client.text_decoding import decode_page
         from chyme.webpages.snapshot.builder import build_snapshot
 
         name = source.file.name
-        read = self._read(asked, fetched, decode_page(fetched))
+        read = self._read_page(link, fetched, decode_page(fetched))
         rendered = False
         if read.finding.wall in OPENED_IN_BROWSER:
-            read, rendered = self._rendered(source, asked, fetched, read)
+            read, rendered = self._render(source, link, fetched, read)
         if not read.finding.readable:
             answer = f"answer {fetched.status}: " if fetched.status >= 400 else ""
             raise UnreadableFile(f"{name}: {answer}{read.finding.sentence}")
         source.progress(0.5)
         copy = build_snapshot(read.source, read.fetched.url, fetcher, self.limits)
         source.progress(0.9)
-        facts = metadata_of(read.source, read.fetched.url, fetched.headers, read.page.markdown)
-        told: dict[str, Any] = {**json.loads(facts.as_json()), "mime": HTML, **_requested(asked, read.fetched.url)}
+        page_metadata = metadata_of(read.source, read.fetched.url, fetched.headers, read.page.markdown)
+        metadata: dict[str, Any] = {
+            **json.loads(page_metadata.as_json()),
+            "mime": HTML,
+            **_requested_url(link, read.fetched.url),
+        }
         if read.finding.wall is Wall.PAYWALL:
-            told["access"] = "paywall"
-        kept: dict[str, Any] = {
+            metadata["access"] = "paywall"
+        copy_info: dict[str, Any] = {
             "artifact": PAGE,
             "bytes": len(copy.html),
             "parts": copy.parts,
@@ -147,28 +151,28 @@ class UrlCrawl(Digester):
             "rendered": rendered,
         }
         if copy.notes:
-            kept["notes"] = list(copy.notes)
+            copy_info["notes"] = list(copy.notes)
         notes = (*read.page.notes, *([read.finding.sentence] if read.finding.sentence else []))
         return [
             Output(CONTENT, with_notes(read.page.markdown, notes), places=read.page.places),
-            Output(COPY, as_json(kept), (Artifact(PAGE, copy.html),)),
-            Output(FACTS, as_json(told)),
+            Output(COPY, as_json(copy_info), (Artifact(PAGE, copy.html),)),
+            Output(FACTS, as_json(metadata)),
         ]
 
-    def _read(self, asked: str, fetched: FetchResult, page: str) -> _Read:
+    def _read_page(self, link: str, fetched: FetchResult, page: str) -> _ReadPage:
         from chyme.documents.html.reader import read_page
         from chyme.webpages.walls.page_signals import read_page_signals, wall_headers
 
         read = read_page(page, fetched.url, self.conversion)
-        signs = asdict(read_page_signals(page, read.markdown))
+        signals = asdict(read_page_signals(page, read.markdown))
         headers = wall_headers(fetched.headers)
         facts = ResponseFacts(
-            status=fetched.status, asked=asked, url=fetched.url, words=read.words, headers=headers, **signs
+            status=fetched.status, asked=link, url=fetched.url, words=read.words, headers=headers, **signals
         )
-        return _Read(fetched, page, read, detect_wall(facts))
+        return _ReadPage(fetched, page, read, detect_wall(facts))
 
-    def _rendered(self, source: Source, asked: str, fetched: FetchResult, plain: _Read) -> tuple[_Read, bool]:
-        """The page after its scripts have run; as it was, where a wall stands and no browser can look behind it."""
+    def _render(self, source: Source, link: str, fetched: FetchResult, plain: _ReadPage) -> tuple[_ReadPage, bool]:
+        """Return the page after its scripts have run; unchanged if it is a wall that no browser can look behind."""
         from chyme.webpages.browser.browser import browser
 
         name = source.file.name
@@ -180,31 +184,31 @@ class UrlCrawl(Digester):
                 "install it (Debian: apt-get install chromium), and the page is read"
             )
         try:
-            visited = browser(self.browser).visit(restore_link_parts(asked, fetched.url), source, name, shot=False)
+            visited = browser(self.browser).visit(restore_link_parts(link, fetched.url), source, name, shot=False)
         except (EngineUnavailable, TimedOut, ChildCrashed, LimitReached):
             if plain.finding.wall is Wall.NEEDS_SCRIPT:
                 raise
             return plain, False
-        seen = replace(
+        rendered = replace(
             fetched, url=remove_credentials(visited.url), status=visited.status or fetched.status, headers={}
         )
-        read = self._read(asked, seen, visited.html)
+        read = self._read_page(link, rendered, visited.html)
         if read.finding.wall is not Wall.BOT_WALL and (visited.status == 429 or visited.status >= 500):
             check_answer(source, visited)
-        if read.finding.wall is Wall.NEEDS_SCRIPT:  # they have run: this is all there is
+        if read.finding.wall is Wall.NEEDS_SCRIPT:  # the scripts have run: there is no more text
             read = replace(read, finding=Finding(Wall.CONTENT))
         return read, True
 
-    def _file(self, asked: str, fetched: FetchResult, found: LinkedFile) -> list[Output]:
-        """What is behind the link is no page: it is read as what it is, and kept."""
+    def _digest_file(self, link: str, fetched: FetchResult, found: LinkedFile) -> list[Output]:
+        """Read and store a file behind the link that is not a page."""
         from chyme.documents.html.reader import reading_time
 
         try:
             contents = self.readers.read(found)
-        except (UnreadableFile, UnsupportedFile, LimitReached) as error:  # kept all the same: others may read it
+        except (UnreadableFile, UnsupportedFile, LimitReached) as error:  # stored anyway: other programs may read it
             contents = Contents(found.file.kind, found.file.mime, None, note=str(error))
         words, minutes = reading_time(contents.content or "")
-        told: dict[str, Any] = {
+        metadata: dict[str, Any] = {
             "url": fetched.url,
             "canonical_url": None,
             "title": heading_title(contents.content) or found.file.name,
@@ -216,28 +220,28 @@ class UrlCrawl(Digester):
             "reading_minutes": minutes,
             "favicon": None,
             "mime": contents.mime,
-            **_requested(asked, fetched.url),
+            **_requested_url(link, fetched.url),
         }
         original = original_name(found.file.name)
-        kept: dict[str, Any] = {"artifact": original, "bytes": len(found.data), "parts": 0, "left_out": 0}
-        kept["rendered"] = False
+        copy_info: dict[str, Any] = {"artifact": original, "bytes": len(found.data), "parts": 0, "left_out": 0}
+        copy_info["rendered"] = False
         if contents.note:
-            kept["notes"] = [contents.note]
+            copy_info["notes"] = [contents.note]
         return [
             Output(CONTENT, contents.content, places=contents.places),
-            Output(COPY, as_json(kept), (Artifact(original, found.data),)),
-            Output(FACTS, as_json(told)),
+            Output(COPY, as_json(copy_info), (Artifact(original, found.data),)),
+            Output(FACTS, as_json(metadata)),
         ]
 
 
-def _requested(asked: str, found: str) -> dict[str, str]:
-    """The address in the link file, where the page came from another one in the end."""
-    requested = remove_credentials(asked)
-    return {} if requested == found else {"requested_url": requested}
+def _requested_url(link: str, final: str) -> dict[str, str]:
+    """Return the address in the link file as `requested_url` if the page came from another one."""
+    requested = remove_credentials(link)
+    return {} if requested == final else {"requested_url": requested}
 
 
 def link_of(source: Source) -> str:
-    """The address in a link file."""
+    """Return the address in a link file."""
     with source.open() as stream:
         url = link_in(source.file.name, stream.read(LINK_BYTES + 1))
     if url is None:
@@ -246,16 +250,16 @@ def link_of(source: Source) -> str:
 
 
 def is_page(fetched: FetchResult, found: LinkedFile) -> bool:
-    """Whether it is a web page, by its content; by its server's word where the content could be anything."""
+    """Whether it is a web page, by its content; by its Content-Type if the content could be anything."""
     return found.file.mime in PAGES or (fetched.mime in PAGES and found.file.kind in (Kind.TEXT, Kind.OTHER, Kind.URL))
 
 
 def with_notes(markdown: str, notes: Iterable[str]) -> str | None:
-    """The text and what is to be said about it; nothing where there is no text."""
+    """Return the text with the notes below it; None if there is no text."""
     if not markdown.strip():
         return None
     return "\n\n".join([markdown.strip(), *(f"> note: {note}" for note in notes)])
 
 
-def as_json(told: Mapping[str, Any]) -> str:
-    return json.dumps(told, ensure_ascii=False, separators=(",", ":"))
+def as_json(fields: Mapping[str, Any]) -> str:
+    return json.dumps(fields, ensure_ascii=False, separators=(",", ":"))

@@ -1,4 +1,4 @@
-"""Show the page behind a link."""
+"""Takes a screenshot of the page behind a link."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ if TYPE_CHECKING:
     from chyme.webpages.browser.rendered_page import RenderedPage
 
 SCREENSHOT = "screenshot.jpg"
-SNAPSHOT = "page.html"  # what url-crawl keeps of a page; of a file behind a link it keeps the file itself
+SNAPSHOT = "page.html"  # what url-crawl stores of a page; of a file behind a link it stores the file itself
 QUALITY = 80
 LONGEST_PAUSE = 3600.0
 
 
 class UrlCrawlScreenshot(Digester):
-    """Pictures the page as Chromium shows it; of a document or picture behind a link it draws the first page.
+    """Takes a screenshot of the page in Chromium; of a document or picture behind a link it renders the first page.
 
-    The content tells where the page is, how large the picture is, and which hosts the page wanted and did not get.
+    The content says where the page is, how large the picture is, and which hosts the page asked for in vain.
     """
 
     name = "url-crawl-screenshot"
@@ -64,27 +64,31 @@ class UrlCrawlScreenshot(Digester):
 
     @property
     def fingerprint(self) -> str:
-        found = self.browser
+        browser = self.browser
         crawl = "crawls" if self.crawl else "does not crawl"
-        look = f"{crawl} {found.width}x{found.height} {found.longest} {found.quality} {self.pages.thumbnail}"
+        look = f"{crawl} {browser.width}x{browser.height} {browser.longest} {browser.quality} {self.pages.thumbnail}"
         parsers = describe_versions("pypdfium2", "pillow")
-        return f"{browser_marker(found.program)} {look} {parsers} {self.pages.page_pixels}"
+        return f"{browser_marker(browser.program)} {look} {parsers} {self.pages.page_pixels}"
 
     def can_digest(self, file: File) -> bool:
         return file.kind is Kind.URL
 
     def time_limit(self, source: Source) -> float:
-        """The page's time, and what Chromium takes to start and the picture to be scaled."""
+        """The time for the page, for Chromium to start and for scaling the picture."""
         return self.browser.seconds + self.seconds
 
     def digest(self, source: Source) -> list[Output]:
-        facts = _facts(source)
-        url = _address(source, facts)
-        found = source.output("url-crawl-html")
-        files = [] if found is None else [(name, data) for name, data in found.artifacts.items() if name != SNAPSHOT]
-        return [self._of_file(source, url, facts.get("title"), *files[0]) if files else self._of_page(source, url)]
+        metadata = _crawl_metadata(source)
+        url = _final_address(source, metadata)
+        copy = source.output("url-crawl-html")
+        files = [] if copy is None else [(name, data) for name, data in copy.artifacts.items() if name != SNAPSHOT]
+        return [
+            self._screenshot_file(source, url, metadata.get("title"), *files[0])
+            if files
+            else self._screenshot_page(source, url)
+        ]
 
-    def _of_page(self, source: Source, url: str) -> Output:
+    def _screenshot_page(self, source: Source, url: str) -> Output:
         name = source.file.name
         if not self.crawl:
             raise EngineUnavailable(f"{name}: pages behind links are not fetched; set crawl to true to have them")
@@ -110,14 +114,14 @@ class UrlCrawlScreenshot(Digester):
         small = _thumbnail(visited.screenshot, self.pages.thumbnail)
         return Output(self.name, _json(content), (Artifact(SCREENSHOT, visited.screenshot), Artifact(THUMBNAIL, small)))
 
-    def _of_file(self, source: Source, url: str, title: object, name: str, data: bytes) -> Output:
-        """A document or picture behind a link needs no browser."""
+    def _screenshot_file(self, source: Source, url: str, title: object, name: str, data: bytes) -> Output:
+        """Render a document or picture behind a link, which needs no browser."""
         from chyme.imaging.thumbnails import make_preview_and_thumbnail
 
-        drawn = self._drawn(source, name, data)
-        if drawn is None:
+        rendered = self._render(source, name, data)
+        if rendered is None:
             return Output(self.name, None)
-        image, engine, note = drawn
+        image, engine, note = rendered
         large, small = make_preview_and_thumbnail(SCREENSHOT, image, self.pages.page_pixels, self.pages.thumbnail)
         width, height = _size(large.data)
         content = {
@@ -132,19 +136,19 @@ class UrlCrawlScreenshot(Digester):
             content["note"] = note
         return Output(self.name, _json(content), (large, small))
 
-    def _drawn(self, source: Source, name: str, data: bytes) -> tuple[Image.Image, str, str | None] | None:
-        """The first page or the picture, how it was drawn, and a note; None for what cannot be seen."""
-        kind, mime = identify(name, data[:HEAD_BYTES], len(data), lambda at, length: data[at : at + length])
-        told = f"{source.file.name}: {name}"
+    def _render(self, source: Source, name: str, data: bytes) -> tuple[Image.Image, str, str | None] | None:
+        """Return the first page or the picture, how it was rendered, and a note; None if there is nothing to see."""
+        kind, mime = identify(name, data[:HEAD_BYTES], len(data), lambda start, length: data[start : start + length])
+        label = f"{source.file.name}: {name}"
         if kind is Kind.IMAGE:
             from chyme.imaging.decoding.reader import open_picture
 
-            picture = open_picture(told, io.BytesIO(data), self.pictures, self.pictures.preview)
+            picture = open_picture(label, io.BytesIO(data), self.pictures, self.pictures.preview)
             return picture.image, f"picture {picture.format}", picture.note
         if kind is Kind.DOCUMENT:
             from chyme.documents.pages.first_page import render_first_page
 
-            page = render_first_page(told, data, mime, self.pages, self.conversion, source.progress)
+            page = render_first_page(label, data, mime, self.pages, self.conversion, source.progress)
             return page.image, page.rendered, page.note
         if kind is Kind.TEXT:
             from chyme.documents.pages.text_page import render_text_page
@@ -155,40 +159,40 @@ class UrlCrawlScreenshot(Digester):
         return None
 
 
-def _facts(source: Source) -> dict[str, object]:
-    """What the crawl found out about the page."""
-    metadata = source.output("url-metadata")
+def _crawl_metadata(source: Source) -> dict[str, object]:
+    """Return the metadata that the crawl found."""
+    output = source.output("url-metadata")
     try:
-        told = json.loads(metadata.content) if metadata and metadata.content else None
+        metadata = json.loads(output.content) if output and output.content else None
     except ValueError:
         return {}
-    return told if isinstance(told, dict) else {}
+    return metadata if isinstance(metadata, dict) else {}
 
 
-def _address(source: Source, facts: Mapping[str, object]) -> str:
-    """Where the crawl found the page in the end, with the password and the part behind # that the link names."""
-    url = facts.get("url")
+def _final_address(source: Source, metadata: Mapping[str, object]) -> str:
+    """Return the address where the crawl found the page, with the password and fragment of the link."""
+    url = metadata.get("url")
     if not isinstance(url, str) or not url:
         raise UpstreamMissing(
             f"{source.file.name}: the page could not be fetched; see what became of url-crawl-content"
         )
-    return _as_linked(url, source)
+    return _with_link_parts(url, source)
 
 
-def _as_linked(url: str, source: Source) -> str:
+def _with_link_parts(url: str, source: Source) -> str:
     with source.open() as stream:
         link = link_in(source.file.name, stream.read(LINK_BYTES + 1))
     return restore_link_parts(link or "", url)
 
 
 def check_answer(source: Source, visited: RenderedPage) -> None:
-    """Raise for an answer that is not the page: the browser was turned away."""
+    """Raise if the server turned the browser away and sent something other than the page."""
     if visited.status < 400:
         return
     name = source.file.name
     host = urlsplit(visited.url).hostname or ""
-    told = (visited.retry_after or "").strip()
-    pause = min(float(told[:9]), LONGEST_PAUSE) if told.isascii() and told.isdecimal() else None
+    retry_after = (visited.retry_after or "").strip()
+    pause = min(float(retry_after[:9]), LONGEST_PAUSE) if retry_after.isascii() and retry_after.isdecimal() else None
     if visited.status == 429 or (visited.status == 503 and pause):
         if pause:
             source.hold(host, pause)
@@ -199,7 +203,7 @@ def check_answer(source: Source, visited: RenderedPage) -> None:
 
 
 def _thumbnail(jpeg: bytes, longest: int) -> bytes:
-    """The top of the page, at most as high as it is wide."""
+    """Return the top of the page, at most as high as it is wide."""
     from PIL import Image
 
     with Image.open(io.BytesIO(jpeg)) as image:

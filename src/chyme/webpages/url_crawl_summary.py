@@ -1,4 +1,4 @@
-"""Say in short what a web page says."""
+"""Summarises a web page in a few points."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ if TYPE_CHECKING:
     from chyme.webpages.summary_schema import PagePoints
 
 CONTENT = "url-crawl-content"
-MAX_INPUT_CHARS = 500_000  # characters: a book's worth; whoever writes more says there what it is about
+MAX_INPUT_CHARS = 500_000  # about a book; a longer page says within this what it is about
 RULES_NOTE = f"Picked from the page by rules ({LOCAL})."
 WHOLE_PAGE_NOTE = f"The page itself ({LOCAL})."
-_GAP = "[a part of the page is left out here]"
-_LINE = 2000  # characters of a line that is sent
+_GAP_MARK = "[a part of the page is left out here]"
+_MAX_LINE_CHARS = 2000  # of a line sent to the model
 
 
 class UrlCrawlSummary(Digester):
     """Markdown: three to five points, then how they were made.
 
-    Written by the language model if there is one, else picked from the page's sentences by rules; the last line says
-    which. A page of a few sentences is its own summary, and nobody is asked about it.
+    The language model writes them if there is one; otherwise rules pick them from the page's sentences. The last line
+    says which. A page of a few sentences is its own summary, and no model is asked about it.
     """
 
     name = "url-crawl-summary"
@@ -81,7 +81,7 @@ class UrlCrawlSummary(Digester):
         return take_turn(self.language.endpoint, file.name) if self.language else super().turn(file)
 
     def time_limit(self, source: Source) -> float:
-        """With a model: its time, and then that of the rules, which serve when it cannot."""
+        """With a model: its time plus that of the rules, which step in when it fails."""
         return self.seconds + (self.language.seconds if self.language else 0.0)
 
     def digest(self, source: Source) -> list[Output]:
@@ -94,12 +94,12 @@ class UrlCrawlSummary(Digester):
         page = source.output(CONTENT)
         if page is None:
             raise UpstreamMissing(f"{source.file.name}: the page was not read; see what became of {CONTENT}")
-        points, made = _points(source, (page.content or "")[:MAX_INPUT_CHARS], language)
-        return Output(self.name, format_markdown(points, made) if points else None)
+        points, how = _make_points(source, (page.content or "")[:MAX_INPUT_CHARS], language)
+        return Output(self.name, format_markdown(points, how) if points else None)
 
 
-def _points(source: Source, markdown: str, model: LanguageSettings | None) -> tuple[Sequence[str], str]:
-    """The points, and how they were made."""
+def _make_points(source: Source, markdown: str, model: LanguageSettings | None) -> tuple[Sequence[str], str]:
+    """Return the points, and how they were made."""
     blocks = blocks_of(markdown)
     lines = text_of(blocks)
     if sum(map(len, lines)) < ENOUGH:
@@ -110,18 +110,18 @@ def _points(source: Source, markdown: str, model: LanguageSettings | None) -> tu
         return by_rules.points, WHOLE_PAGE_NOTE
     if model is None:
         return by_rules.points, RULES_NOTE
-    return _by_model(source.calls, source.file.name, lines, language, model)
+    return _ask_model(source.calls, source.file.name, lines, language, model)
 
 
-def _by_model(
+def _ask_model(
     calls: Calls, name: str, lines: Sequence[str], language: str | None, settings: LanguageSettings
 ) -> tuple[Sequence[str], str]:
-    pieces = [line[at : at + _LINE] for line in lines for at in range(0, len(line), _LINE)]
-    sent = take_excerpts(pieces, settings.characters, _GAP)
+    pieces = [line[start : start + _MAX_LINE_CHARS] for line in lines for start in range(0, len(line), _MAX_LINE_CHARS)]
+    excerpt = take_excerpts(pieces, settings.characters, _GAP_MARK)
 
     def wrong(answer: PagePoints) -> str | None:
-        return find_problem([plain_line(point) for point in answer.points], sent.text, language)
+        return find_problem([plain_line(point) for point in answer.points], excerpt.text, language)
 
-    answer = ask_for_points(calls, name, sent.text, language, settings, wrong)
-    part = "" if sent.share == 1.0 else f" from its beginning, middle and end, {max(sent.share, 0.01):.0%} of it"
+    answer = ask_for_points(calls, name, excerpt.text, language, settings, wrong)
+    part = "" if excerpt.share == 1.0 else f" from its beginning, middle and end, {max(excerpt.share, 0.01):.0%} of it"
     return [plain_line(point) for point in answer.points], f"Written by {settings.model}{part}."

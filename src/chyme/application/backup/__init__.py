@@ -1,1 +1,1 @@
-"""Backups, restoring them, and rescuing a damaged database."""
+"""Makes and restores backups, and rescues a damaged database."""

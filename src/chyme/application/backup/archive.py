@@ -1,7 +1,7 @@
-"""The form of a backup: a tar of parts, and last a manifest with the size and SHA-256 of each.
+"""The format of a backup: a tar of parts that ends with a manifest of the size and SHA-256 of each part.
 
-Plain tar, because any computer opens it without chyme, it has no limit of size, keeps any name, and is written in one
-go. It is not compressed: pictures and recordings cannot be, and who wants to may do it with what they like.
+Plain tar, because any computer opens it without chyme, it has no size limit, keeps any name, and is written in one
+pass. It is not compressed: pictures and recordings hardly shrink, and users can compress it with any tool.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from chyme.errors import UsageError
 
 FORMAT = 1
 MANIFEST = "manifest.json"
-MANIFEST_BYTES = 1 << 29  # a million files have a manifest of a quarter of that
+MANIFEST_BYTES = 1 << 29  # the manifest of a million files takes a quarter of this
 BLOCK = 1 << 20
-_LAST_SECOND = 1 << 62  # what a disk may be told
+_MAX_MTIME = 1 << 62  # seconds that a file system accepts
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What an archive holds, as it says itself."""
+    """The declared contents of an archive."""
 
     chyme: str
     made_at: str
@@ -50,7 +50,7 @@ class Manifest:
 
 
 class ArchiveWriter:
-    """Writes parts one after the other; nothing is kept in memory but their names and hashes."""
+    """Writes parts one after the other; only their names and hashes stay in memory."""
 
     def __init__(self, stream: IO[bytes]) -> None:
         self._tar = tarfile.open(  # noqa: SIM115 - closed by `finish`
@@ -59,25 +59,25 @@ class ArchiveWriter:
         self.parts: dict[str, Part] = {}
 
     def add(self, name: str, source: IO[bytes], size: int, mtime: float = 0.0, mode: int = 0o600) -> bool:
-        """Add so many bytes; where the source has fewer by now, zeros stand for them. Whether it had them all."""
+        """Add `size` bytes, with zeros for those that the source lacks by now; return whether it had them all."""
         entry = tarfile.TarInfo(name)
         entry.size, entry.mtime, entry.mode = size, mtime, mode
-        counted = _Counted(source, size)
-        self._tar.addfile(entry, counted)
-        _let_go(self._tar)
-        self.parts[name] = Part(name, size, counted.hash.hexdigest())
-        return counted.whole
+        reader = _HashingReader(source, size)
+        self._tar.addfile(entry, reader)
+        _forget_entries(self._tar)
+        self.parts[name] = Part(name, size, reader.hash.hexdigest())
+        return reader.whole
 
-    def finish(self, told: Mapping[str, Any]) -> None:
+    def finish(self, fields: Mapping[str, Any]) -> None:
         """Write the manifest."""
-        parts = [{"name": one.name, "size": one.size, "sha256": one.sha256} for one in self.parts.values()]
-        data = json.dumps({"format": FORMAT, **told, "parts": parts}, indent=1).encode()
+        parts = [{"name": part.name, "size": part.size, "sha256": part.sha256} for part in self.parts.values()]
+        data = json.dumps({"format": FORMAT, **fields, "parts": parts}, indent=1).encode()
         self.add(MANIFEST, io.BytesIO(data), len(data))
         self._tar.close()
 
 
-class _Counted:
-    """Hashes what is read, and gives exactly as many bytes as were promised."""
+class _HashingReader:
+    """Hashes what is read, and returns exactly `size` bytes."""
 
     def __init__(self, source: IO[bytes], size: int) -> None:
         self._source = source
@@ -97,7 +97,7 @@ class _Counted:
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[tarfile.TarFile]:
+def _open_tar(path: Path) -> Iterator[tarfile.TarFile]:
     try:
         with tarfile.open(path, "r:", encoding="utf-8", errors="surrogateescape") as tar:
             yield tar
@@ -110,83 +110,83 @@ def _opened(path: Path) -> Iterator[tarfile.TarFile]:
 def _entries(tar: tarfile.TarFile) -> Iterator[tarfile.TarInfo]:
     while (entry := tar.next()) is not None:
         yield entry
-        _let_go(tar)
+        _forget_entries(tar)
 
 
-def _let_go(tar: tarfile.TarFile) -> None:
-    """It keeps an entry of every file, which adds up."""
+def _forget_entries(tar: tarfile.TarFile) -> None:
+    """Free memory: the tar keeps an entry of every file, which adds up."""
     tar.members.clear()  # type: ignore[attr-defined]
 
 
 def manifest_of(path: Path) -> Manifest:
-    """What the archive says it holds; UsageError when it is none, is cut short, or says what cannot be."""
-    with _opened(path) as tar:
+    """Return the manifest; raises UsageError if it is no archive, is truncated, or is contradictory."""
+    with _open_tar(path) as tar:
         last = None
         for entry in _entries(tar):
             last = entry
-        if last is None or last.name != MANIFEST or not 0 < last.size <= MANIFEST_BYTES or not _plain(last):
+        if last is None or last.name != MANIFEST or not 0 < last.size <= MANIFEST_BYTES or not _is_plain_file(last):
             raise UsageError(f"{path}: is not a whole archive of 'chyme backup': it does not end with {MANIFEST}")
         stream = tar.extractfile(last)
         assert stream is not None
-        return _understood(path, stream.read())
+        return _parse_manifest(path, stream.read())
 
 
 def parts_of(path: Path, manifest: Manifest) -> Iterator[tuple[Part, tarfile.TarInfo, IO[bytes]]]:
-    """Every part with its bytes, which are yet to be compared. Refuses whatever the manifest does not name."""
-    left = dict(manifest.parts)
-    with _opened(path) as tar:
+    """Yield every part with its bytes, whose hash is not checked yet. Refuses parts that the manifest does not name."""
+    remaining = dict(manifest.parts)
+    with _open_tar(path) as tar:
         for entry in _entries(tar):
             if entry.name == MANIFEST:
                 continue
-            part = left.pop(entry.name, None)
-            if part is None or not _plain(entry) or entry.size != part.size:
+            part = remaining.pop(entry.name, None)
+            if part is None or not _is_plain_file(entry) or entry.size != part.size:
                 raise UsageError(f"{path}: {entry.name[:200]!r} is not what its manifest says; it is not to be trusted")
-            if not abs(entry.mtime) < _LAST_SECOND:  # nor is it when it is no number at all
-                raise UsageError(f"{path}: {entry.name[:200]!r} is of a time that cannot be; it is not to be trusted")
+            if not abs(entry.mtime) < _MAX_MTIME:  # also catches NaN
+                raise UsageError(f"{path}: {entry.name[:200]!r} has an impossible time; it is not to be trusted")
             stream = tar.extractfile(entry)
             assert stream is not None
             yield part, entry, stream
-    if left:
-        raise UsageError(f"{path}: {next(iter(left))[:200]!r} is missing, though its manifest names it")
+    if remaining:
+        raise UsageError(f"{path}: {next(iter(remaining))[:200]!r} is missing, though its manifest names it")
 
 
 def copy_part(path: Path, part: Part, source: IO[bytes], target: IO[bytes] | None) -> None:
-    """Copy a part; UsageError when it is not what it was when the archive was made."""
-    found = hashlib.sha256()
+    """Copy a part; raises UsageError if it has changed since the archive was made."""
+    digest = hashlib.sha256()
     while data := source.read(BLOCK):
-        found.update(data)
+        digest.update(data)
         if target is not None:
             target.write(data)
-    if found.hexdigest() != part.sha256:
+    if digest.hexdigest() != part.sha256:
         raise UsageError(f"{path}: {part.name[:200]!r} is damaged; use another backup")
 
 
 def is_safe_name(name: str) -> bool:
-    """Whether a name stays where it is put: relative, and nowhere back."""
-    return bool(name) and "\0" not in name and not any(one in ("", ".", "..") for one in name.split("/"))
+    """Whether a name is a relative path that does not leave its folder."""
+    return bool(name) and "\0" not in name and not any(part in ("", ".", "..") for part in name.split("/"))
 
 
-def _plain(entry: tarfile.TarInfo) -> bool:
-    """An ordinary file, no link, device or hole, with a name that leads nowhere else."""
+def _is_plain_file(entry: tarfile.TarInfo) -> bool:
+    """Whether it is an ordinary file (no link, device or sparse file) with a safe name."""
     return entry.type in (tarfile.REGTYPE, tarfile.AREGTYPE) and not entry.issparse() and is_safe_name(entry.name)
 
 
-def _understood(path: Path, data: bytes) -> Manifest:
+def _parse_manifest(path: Path, data: bytes) -> Manifest:
     try:
-        told = json.loads(data)
-        if told["format"] != FORMAT:
+        fields = json.loads(data)
+        if fields["format"] != FORMAT:
             raise UsageError(
-                f"{path}: was made by a newer chyme (format {told['format']}); upgrade chyme to restore it"
+                f"{path}: was made by a newer chyme (format {fields['format']}); upgrade chyme to restore it"
             )
-        parts = [Part(str(one["name"]), int(one["size"]), str(one["sha256"])) for one in told["parts"]]
-        server = told["server_schema"]
+        parts = [Part(str(part["name"]), int(part["size"]), str(part["sha256"])) for part in fields["parts"]]
+        server = fields["server_schema"]
         manifest = Manifest(
-            *(str(told["chyme"]), str(told["made_at"]), str(told["vault"]), int(told["schema"])),
+            *(str(fields["chyme"]), str(fields["made_at"]), str(fields["vault"]), int(fields["schema"])),
             int(server) if server is not None else None,
-            {one.name: one for one in parts},
-            tuple(map(str, told["changed"])),
-            tuple(map(str, told["missing"])),
-            {str(name): int(count) for name, count in told["counts"].items()},
+            {part.name: part for part in parts},
+            tuple(map(str, fields["changed"])),
+            tuple(map(str, fields["missing"])),
+            {str(name): int(count) for name, count in fields["counts"].items()},
         )
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise UsageError(f"{path}: its manifest cannot be understood; it is not to be trusted") from error

@@ -1,4 +1,4 @@
-"""Put captured web pages back that were salvaged from a damaged database: the page may not be there any more."""
+"""Restores captured web pages salvaged from a damaged database: the page itself may be gone from the web."""
 
 from __future__ import annotations
 
@@ -22,39 +22,39 @@ from chyme.understanding.description import describe
 
 @dataclass(frozen=True, slots=True)
 class Capture:
-    """One output of a captured page, whole: its hash says so."""
+    """One output of a captured page, intact according to its hash."""
 
     digest: OldDigest
     prepared: PreparedOutput
 
 
 def find_intact_captures(
-    found: SalvagedData, old_id: int, old: OldFile, file: File, outputs: Sequence[str]
+    salvaged: SalvagedData, old_id: int, old: OldFile, file: File, outputs: Sequence[str]
 ) -> list[Capture]:
-    """Those of the captured outputs of a file of which every byte is as it was recorded."""
-    whole = []
+    """Return the captured outputs of a file of which every byte is as recorded."""
+    intact = []
     for name in outputs if old.hash in ("", file.hash) else ():
-        digest = found.captures[old_id, name]
+        digest = salvaged.captures[old_id, name]
         try:
-            held = found.artifacts_of(old.path, name)
+            contents = salvaged.artifacts_of(old.path, name)
         except zlib.error:
             continue
-        artifacts = tuple(Artifact(filename, data) for filename, data in held.items())
-        ordered = tuple(place for _, place in sorted(found.places.get((old_id, name), {}).items()))
-        prepared = prepare_output(Output(name, digest.content, artifacts, places=ordered))
+        artifacts = tuple(Artifact(filename, data) for filename, data in contents.items())
+        places = tuple(place for _, place in sorted(salvaged.places.get((old_id, name), {}).items()))
+        prepared = prepare_output(Output(name, digest.content, artifacts, places=places))
         if prepared.content_hash == digest.content_hash:
-            whole.append(Capture(digest, prepared))
-    return whole
+            intact.append(Capture(digest, prepared))
+    return intact
 
 
 def restore_captures(db: Connection, rules: Rules, file: File, captures: Sequence[Capture], now: str) -> None:
-    """Complete these outputs as they were, with their artifacts; what reads them is made again from them."""
+    """Complete these outputs as they were, with their artifacts; outputs that read them are made again."""
     for capture in captures:
         digest, prepared = capture.digest, capture.prepared
         name = digest.digester
         sqlar_name = sqlar.replace(db, file.path, name, prepared.artifacts, file.stamp.mtime_ns // 10**9)
         text_places.replace(db, file.id, name, prepared.output.places)
-        unskip(db, file.id, name)  # its settings may be other ones today
+        unskip(db, file.id, name)  # its settings may have changed since
         digests.complete(
             db, file.id, name, digest.content, digest.content_hash, sqlar_name, digest.recipe, digest.input_hash,
             None, now,

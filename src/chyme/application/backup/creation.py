@@ -1,4 +1,4 @@
-"""Put everything chyme knows about a vault into one archive, while chyme runs."""
+"""Backs up everything chyme knows about a vault into one archive, even while chyme runs."""
 
 from __future__ import annotations
 
@@ -35,40 +35,40 @@ PREFIX = ".chyme-backup-"
 
 @dataclass(frozen=True, slots=True)
 class BackupResult:
-    """What was written, and what is to be known about it."""
+    """What was written, and what to know about it."""
 
     archive: Path
     size: int
     parts: int
-    secrets: bool  # there are settings or accounts in it
+    secrets: bool  # it contains settings or accounts
     changed: tuple[str, ...]
     missing: tuple[str, ...]
 
 
 def back_up(app: App, target: Path, *, with_files: bool = False, with_trash: bool = False) -> BackupResult:
     """Write the archive and return once it is on disk. `target` may be a folder. Nothing is ever overwritten."""
-    archive = _place_for(app, target)
+    archive = _archive_path(app, target)
     try:
         with temporary_folder(archive.parent, PREFIX) as folder:
             partial = folder / "archive"
             with os.fdopen(os.open(partial, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb") as stream:
-                gathered = _Gathered(app, stream)
-                gathered.databases(folder)
-                gathered.named_files()
+                collector = _Collector(app, stream)
+                collector.add_databases(folder)
+                collector.add_settings_and_rules()
                 if with_trash:
-                    gathered.tree(app.state / TRASH, TRASH_PART)
+                    collector.add_tree(app.state / TRASH, TRASH_PART)
                 if with_files:
-                    gathered.originals()
-                gathered.finish()
+                    collector.add_originals()
+                collector.finish()
                 stream.flush()
                 os.fsync(stream.fileno())
             return BackupResult(
                 archive,
-                _settle(partial, archive),
-                len(gathered.writer.parts),
-                any(part in gathered.writer.parts for part in (STATE_PART + SETTINGS, SERVER_PART + SERVER)),
-                tuple(gathered.changed),
-                tuple(gathered.missing),
+                _give_final_name(partial, archive),
+                len(collector.writer.parts),
+                any(part in collector.writer.parts for part in (STATE_PART + SETTINGS, SERVER_PART + SERVER)),
+                tuple(collector.changed),
+                tuple(collector.missing),
             )
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
@@ -79,7 +79,7 @@ def back_up(app: App, target: Path, *, with_files: bool = False, with_trash: boo
         raise VaultError(f"{archive}: the backup could not be written ({error.strerror})") from error
 
 
-def _place_for(app: App, target: Path) -> Path:
+def _archive_path(app: App, target: Path) -> Path:
     if target.is_dir():
         stamp = now().strftime("%Y%m%dT%H%M%SZ")
         target = target / f"chyme-{app.vault.root.name}-{stamp}.tar"
@@ -97,14 +97,14 @@ def _place_for(app: App, target: Path) -> Path:
     return parent / archive.name
 
 
-def _settle(partial: Path, archive: Path) -> int:
-    """Give the finished archive its name, unless somebody has taken it meanwhile."""
+def _give_final_name(partial: Path, archive: Path) -> int:
+    """Give the finished archive its name, unless the name was taken meanwhile; return its size."""
     size = partial.stat().st_size
     try:
         os.link(partial, archive)
     except FileExistsError:
         raise UsageError(f"{archive}: is there already, and nothing is overwritten; choose another name") from None
-    except OSError:  # this disk knows no links
+    except OSError:  # this file system has no hard links
         partial.rename(archive)
     folder = os.open(archive.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
@@ -114,8 +114,8 @@ def _settle(partial: Path, archive: Path) -> int:
     return size
 
 
-class _Gathered:
-    """What goes into one archive."""
+class _Collector:
+    """Collects what goes into one archive."""
 
     def __init__(self, app: App, stream: IO[bytes]) -> None:
         self._app = app
@@ -127,8 +127,8 @@ class _Gathered:
         self._server_schema: int | None = None
         self._counts: dict[str, int] = {}
 
-    def databases(self, folder: Path) -> None:
-        """The vault's, as it is at this moment, and the server's where there is one."""
+    def add_databases(self, folder: Path) -> None:
+        """Add the vault's database as it is now, and the server's if there is one."""
         copy = folder / DATABASE
         copies.copy_into(self._app.database.path, copy)
         self._schema, self._counts = copies.schema_of(copy), copies.counts(copy)
@@ -141,24 +141,24 @@ class _Gathered:
             self._server_schema = copies.schema_of(copy)
             self._add_and_remove(SERVER_PART + SERVER, copy)
 
-    def named_files(self) -> None:
-        """Settings, and what says which files are ignored or private."""
+    def add_settings_and_rules(self) -> None:
+        """Add the settings, and the lists of ignored and private files."""
         root = self._app.vault.root
-        self._file(STATE_PART + SETTINGS, os.fspath(root / STATE / SETTINGS), optional=True)
+        self._add_file(STATE_PART + SETTINGS, os.fspath(root / STATE / SETTINGS), optional=True)
         for name in (IGNORE, PRIVATE):
-            self._file(FILE_PART + name, os.fspath(root / name), optional=True)
+            self._add_file(FILE_PART + name, os.fspath(root / name), optional=True)
 
-    def originals(self) -> None:
-        """Every file of the vault that is not ignored; a link to one is that one."""
-        self.tree(self._app.vault.root, FILE_PART, IgnoreRules(self._app.vault.root))
+    def add_originals(self) -> None:
+        """Add every file of the vault that is not ignored; a link is stored as the file it points to."""
+        self.add_tree(self._app.vault.root, FILE_PART, IgnoreRules(self._app.vault.root))
 
-    def tree(self, root: Path, prefix: str, ignore: IgnoreRules | None = None) -> None:
-        """All files below a folder."""
-        for raw in _walk(os.fspath(root), ignore, lambda folder: self.missing.append(prefix + folder)):
-            disk = os.path.join(root, raw)
-            if os.path.islink(disk) and self._app.vault.link_target(disk) is None:
+    def add_tree(self, root: Path, prefix: str, ignore: IgnoreRules | None = None) -> None:
+        """Add all files below a folder."""
+        for relative in _walk(os.fspath(root), ignore, lambda folder: self.missing.append(prefix + folder)):
+            path = os.path.join(root, relative)
+            if os.path.islink(path) and self._app.vault.link_target(path) is None:
                 continue
-            self._file(prefix + raw, disk)
+            self._add_file(prefix + relative, path)
 
     def finish(self) -> None:
         self.writer.finish(
@@ -179,9 +179,9 @@ class _Gathered:
             self.writer.add(name, stream, copy.stat().st_size)
         copy.unlink()
 
-    def _file(self, name: str, disk: str, optional: bool = False) -> None:
+    def _add_file(self, name: str, path: str, optional: bool = False) -> None:
         try:
-            descriptor = os.open(disk, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+            descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         except OSError:
             if not optional:
                 self.missing.append(name)
@@ -191,14 +191,14 @@ class _Gathered:
             if not stat.S_ISREG(before.st_mode):
                 return
             mode = before.st_mode & 0o777 if name.startswith(FILE_PART) else FILE_MODE
-            whole = self.writer.add(name, stream, before.st_size, before.st_mtime, mode)
+            is_complete = self.writer.add(name, stream, before.st_size, before.st_mtime, mode)
             after = os.fstat(descriptor)
-        if not whole or (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns):
+        if not is_complete or (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns):
             self.changed.append(name)
 
 
-def _walk(root: str, ignore: IgnoreRules | None, unreadable: Callable[[str], None]) -> Iterator[str]:
-    """Paths of files below a folder, as the disk spells them. Linked folders are not entered."""
+def _walk(root: str, ignore: IgnoreRules | None, on_unreadable: Callable[[str], None]) -> Iterator[str]:
+    """Yield paths of files below a folder, as spelled on disk. Does not enter linked folders."""
     stack = [""]
     while stack:
         folder = stack.pop()
@@ -208,13 +208,13 @@ def _walk(root: str, ignore: IgnoreRules | None, unreadable: Callable[[str], Non
         except FileNotFoundError:
             continue
         except OSError:
-            unreadable(folder)
+            on_unreadable(folder)
             continue
         for name, is_folder in found:
-            raw = f"{folder}/{name}" if folder else name
-            if ignore is not None and (ignore.ignores_name(name) or ignore.ignores_path(raw, is_folder)):
+            relative = f"{folder}/{name}" if folder else name
+            if ignore is not None and (ignore.ignores_name(name) or ignore.ignores_path(relative, is_folder)):
                 continue
             if is_folder:
-                stack.append(raw)
+                stack.append(relative)
             else:
-                yield raw
+                yield relative

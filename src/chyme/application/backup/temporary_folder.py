@@ -1,4 +1,4 @@
-"""A folder for what is not finished: gone when the work ends, and swept by the next one if we were killed."""
+"""A folder for unfinished work: removed when the work ends, or by the next run if the process was killed."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ LOCK = "lock"
 
 
 @contextlib.contextmanager
-def temporary_folder(beside: Path, prefix: str) -> Iterator[Path]:
-    """A private folder inside `beside`, on the same disk, so that finished files can be moved out of it."""
-    _sweep(beside, prefix)
-    folder = Path(tempfile.mkdtemp(prefix=prefix, dir=beside))
+def temporary_folder(parent: Path, prefix: str) -> Iterator[Path]:
+    """Make a private folder inside `parent`, on the same disk, so that finished files can be moved out of it."""
+    _remove_leftovers(parent, prefix)
+    folder = Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
     lock = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -27,13 +27,13 @@ def temporary_folder(beside: Path, prefix: str) -> Iterator[Path]:
         os.close(lock)
 
 
-def _sweep(beside: Path, prefix: str) -> None:
-    """Remove the folders of processes that did not live to do so."""
-    for folder in beside.glob(f"{prefix}*"):
+def _remove_leftovers(parent: Path, prefix: str) -> None:
+    """Remove the folders of processes that were killed."""
+    for folder in parent.glob(f"{prefix}*"):
         try:
             lock = os.open(folder / LOCK, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
         except OSError:
-            continue  # of somebody who has only just begun
+            continue  # of a process that has only just started
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             shutil.rmtree(folder, ignore_errors=True)

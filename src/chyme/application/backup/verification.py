@@ -1,4 +1,4 @@
-"""Look whether an archive is whole, without restoring it."""
+"""Checks whether an archive is intact, without restoring it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ DATABASES = (STATE_PART + DATABASE, SERVER_PART + SERVER)
 
 
 def check(archive: Path) -> list[str]:
-    """What is wrong with it, in sentences: hashes, what is missing, and databases that contradict themselves."""
+    """Return what is wrong with it as sentences: wrong hashes, missing parts, inconsistent databases."""
     try:
         manifest = manifest_of(archive)
         problems = [] if DATABASES[0] in manifest.parts else [f"{archive}: there is no {DATABASES[0]} in it"]

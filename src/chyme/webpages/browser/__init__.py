@@ -1,1 +1,1 @@
-"""Chromium, for pages that need scripts."""
+"""Opens pages that need scripts in Chromium."""

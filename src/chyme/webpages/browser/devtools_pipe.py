@@ -1,6 +1,6 @@
-"""Talk to Chromium over two pipes: JSON, each message ended by a NUL, answers and events as they come.
+"""Talks to Chromium over two pipes: JSON messages that end with a NUL, responses and events mixed.
 
-One thread, no locks: whoever waits for an answer also carries out what arrives meanwhile, and looks at the watch.
+One thread, no locks: waiting for a response also handles the events that arrive meanwhile, and checks the time.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
-MESSAGE_BYTES = 48 << 20  # one message: a picture of the longest page is some 10 MB
+MESSAGE_BYTES = 48 << 20  # of one message: the screenshot of the longest page takes about 10 MB
 CHUNK = 1 << 18
-WATCH_SECONDS = 0.1
+TICK_SECONDS = 0.1
 END = b"\0"
 
 Message = Mapping[str, Any]
@@ -23,11 +23,11 @@ EventHandler = Callable[[str, str, Message], None]  # session, name of the event
 
 
 class BrowserDisconnected(Exception):
-    """The other end has closed its pipe, or says what makes no sense."""
+    """Chromium has closed its pipe, or sends nonsense."""
 
 
 class CommandFailed(Exception):
-    """Chromium did not do as it was told; the message says why."""
+    """Chromium did not carry out the command; the message says why."""
 
 
 class DeadlineExceeded(Exception):
@@ -35,63 +35,63 @@ class DeadlineExceeded(Exception):
 
 
 class Pipe:
-    """The commands' end and the answers' end; both belong to this object."""
+    """Our ends of the pipes for commands and responses; this object owns both."""
 
-    def __init__(self, answers: int, commands: int, most: int = MESSAGE_BYTES) -> None:
-        self.hears: EventHandler = _nobody
-        self.watches: Callable[[], None] = _nothing  # called at least ten times a second while we wait
-        self._answers = answers
+    def __init__(self, responses: int, commands: int, max_bytes: int = MESSAGE_BYTES) -> None:
+        self.on_event: EventHandler = _ignore_event
+        self.on_tick: Callable[[], None] = _do_nothing  # called at least ten times a second while we wait
+        self._responses = responses
         self._commands = commands
-        self._most = most
+        self._max_bytes = max_bytes
         self._inbox = bytearray()
-        self._searched = 0
+        self._searched_bytes = 0
         self._skipping = False
         self._outbox = bytearray()
-        self._number = 0
-        self._awaited: dict[int, Message] = {}
-        self._watched = 0.0
-        os.set_blocking(answers, False)
+        self._last_id = 0
+        self._pending: dict[int, Message] = {}
+        self._last_tick = 0.0
+        os.set_blocking(responses, False)
         os.set_blocking(commands, False)
 
     def close(self) -> None:
-        for fd in (self._answers, self._commands):
+        for fd in (self._responses, self._commands):
             with suppress(OSError):
                 os.close(fd)
 
     def send(self, method: str, session: str = "", **parameters: Any) -> int:
-        """Give a command without waiting for its answer, which nobody hears."""
-        self._number += 1
-        told: dict[str, Any] = {"id": self._number, "method": method, "params": parameters}
+        """Send a command without waiting for its response, which is ignored."""
+        self._last_id += 1
+        message: dict[str, Any] = {"id": self._last_id, "method": method, "params": parameters}
         if session:
-            told["sessionId"] = session
-        self._outbox += json.dumps(told).encode() + END
-        return self._number
+            message["sessionId"] = session
+        self._outbox += json.dumps(message).encode() + END
+        return self._last_id
 
     def call(self, method: str, deadline: float, session: str = "", **parameters: Any) -> Message:
-        """Give a command and return its result, or CommandFailed, DeadlineExceeded, BrowserDisconnected."""
+        """Send a command and return its result; raises CommandFailed, DeadlineExceeded, BrowserDisconnected."""
         number = self.send(method, session, **parameters)
-        self._awaited[number] = {}
+        self._pending[number] = {}
         try:
-            while not self._awaited[number]:
+            while not self._pending[number]:
                 self.process_events(deadline)
-            answer = self._awaited[number]
+            response = self._pending[number]
         finally:
-            del self._awaited[number]
-        if "error" in answer:
-            raise CommandFailed(f"{method}: {answer['error'].get('message', 'failed')}")
-        result = answer.get("result")
+            del self._pending[number]
+        if "error" in response:
+            raise CommandFailed(f"{method}: {response['error'].get('message', 'failed')}")
+        result = response.get("result")
         return result if isinstance(result, dict) else {}
 
     def process_events(self, deadline: float) -> None:
-        """Carry on for a moment: at most until something has arrived, and never past the deadline."""
+        """Write and read for a moment: at most until something has arrived, and never past the deadline."""
         now = time.monotonic()
-        if now - self._watched >= WATCH_SECONDS:
-            self._watched = now
-            self.watches()
+        if now - self._last_tick >= TICK_SECONDS:
+            self._last_tick = now
+            self.on_tick()
         if now >= deadline:
             raise DeadlineExceeded
         writing = [self._commands] if self._outbox else []
-        readable, writable, _ = select.select([self._answers], writing, [], min(WATCH_SECONDS, deadline - now))
+        readable, writable, _ = select.select([self._responses], writing, [], min(TICK_SECONDS, deadline - now))
         if writable:
             self._write()
         if readable:
@@ -108,7 +108,7 @@ class Pipe:
 
     def _read(self) -> None:
         try:
-            data = os.read(self._answers, CHUNK)
+            data = os.read(self._responses, CHUNK)
         except BlockingIOError:
             return
         except OSError:
@@ -116,35 +116,35 @@ class Pipe:
         if not data:
             raise BrowserDisconnected
         self._inbox += data
-        while (end := self._inbox.find(END, self._searched)) >= 0:
+        while (end := self._inbox.find(END, self._searched_bytes)) >= 0:
             message = bytes(self._inbox[:end])
             del self._inbox[: end + 1]
-            self._searched = 0
+            self._searched_bytes = 0
             if not self._skipping:
                 self._deliver(message)
             self._skipping = False
-        self._searched = len(self._inbox)
-        if self._searched > self._most:  # an event about something huge: without it, and with the next one again
+        self._searched_bytes = len(self._inbox)
+        if self._searched_bytes > self._max_bytes:  # a huge event: skip it, and go on with the next message
             self._inbox.clear()
-            self._searched, self._skipping = 0, True
+            self._searched_bytes, self._skipping = 0, True
 
-    def _deliver(self, message: bytes) -> None:
+    def _deliver(self, data: bytes) -> None:
         try:
-            told = json.loads(message)
+            message = json.loads(data)
         except (ValueError, RecursionError):
             raise BrowserDisconnected from None
-        if not isinstance(told, dict):
+        if not isinstance(message, dict):
             raise BrowserDisconnected
-        number = told.get("id")
+        number = message.get("id")
         if number is None:
-            self.hears(told.get("sessionId", ""), told.get("method", ""), told.get("params") or {})
-        elif number in self._awaited:
-            self._awaited[number] = told
+            self.on_event(message.get("sessionId", ""), message.get("method", ""), message.get("params") or {})
+        elif number in self._pending:
+            self._pending[number] = message
 
 
-def _nobody(_session: str, _event: str, _parameters: Message) -> None:
+def _ignore_event(_session: str, _event: str, _parameters: Message) -> None:
     return
 
 
-def _nothing() -> None:
+def _do_nothing() -> None:
     return

@@ -1,10 +1,10 @@
-"""What we say inside a page, in a world of our own that its scripts cannot see or change."""
+"""The scripts that we run in a page, in an isolated world that its own scripts cannot see or change."""
 
 from __future__ import annotations
 
 WORLD = "chyme"
 
-# From the beginning of every document on: when its tree last changed.
+# Records when the tree last changed, from the start of every document.
 WATCH_CHANGES_JS = """(() => {
   const seen = () => { globalThis.chymeChanged = performance.now(); };
   seen();
@@ -14,7 +14,7 @@ WATCH_CHANGES_JS = """(() => {
 # Milliseconds since the tree last changed.
 QUIET_TIME_JS = "performance.now() - (globalThis.chymeChanged ?? 0)"
 
-# Title and height: of all that can be scrolled to, or where that is less than the window, of what there is.
+# Title and height: of the scrollable area or, if that is smaller than the window, of the content.
 MEASURE_JS = """(() => {
   const own = name => Object.getOwnPropertyDescriptor(Document.prototype, name).get.call(document);
   const root = own("documentElement"), body = own("body");
@@ -24,9 +24,9 @@ MEASURE_JS = """(() => {
   return {title: own("title").slice(0, 2000), height: Math.ceil(height)};
 })()"""
 
-# The page as HTML. Where there are shadow trees, they stand in the places of what they are shown for; styles that
-# scripts have made without writing them are written. Nothing is asked of a node by its properties, as far as it may
-# be the document or a form: there a page's names for its parts stand before them.
+# The page as HTML. Shadow trees are written in place of the children of their hosts, and styles that scripts created
+# without markup are written out. Nodes that may be the document or a form are not accessed by their properties: there
+# the page's own names for its parts take precedence.
 SERIALISE_JS = """(() => {
   const MOST = %d;
   const EMPTY = new Set(["area","base","br","col","embed","hr","img","input","link","meta","source","track","wbr"]);
@@ -124,5 +124,5 @@ SERIALISE_JS = """(() => {
   return html.length;
 })()"""
 
-# A stretch of what was written.
+# A slice of the serialised page.
 READ_SLICE_JS = "globalThis.chymeHtml.slice(%d, %d)"

@@ -1,4 +1,4 @@
-"""The processes below one: who they are, what they hold, and that none of them stays."""
+"""Finds, measures and kills a process and all its descendants."""
 
 from __future__ import annotations
 
@@ -18,32 +18,32 @@ END_SECONDS = 5.0
 
 
 class Process(NamedTuple):
-    """One process, told apart from a later one of the same number."""
+    """One process, distinguishable from a later one with the same pid."""
 
     pid: int
-    started: int  # in ticks since the machine started
+    started: int  # in ticks since boot
 
 
 def process_tree(pid: int) -> frozenset[Process]:
-    """The process and all below it, as far as they live."""
+    """Return the process and its descendants that are alive."""
     found: set[Process] = set()
-    ahead = [pid]
-    while ahead:
-        one = ahead.pop()
-        told = _stat(one)
-        if told is not None:
-            found.add(Process(one, int(told[19])))
-            ahead += _children(one)
+    pending = [pid]
+    while pending:
+        current = pending.pop()
+        stat = _read_stat(current)
+        if stat is not None:
+            found.add(Process(current, int(stat[19])))
+            pending += _children(current)
     return frozenset(found)
 
 
 def private_memory(processes: Iterable[Process]) -> int:
-    """Bytes that these processes hold and share with no file; what was forked from one of them counts for each."""
-    return sum(_private(process.pid) for process in processes)
+    """Return the bytes that these processes hold and share with no file; memory shared by a fork counts for each."""
+    return sum(_private_bytes(process.pid) for process in processes)
 
 
 def adopt_orphans(wanted: bool) -> bool:
-    """Whether processes whose parent dies become ours, so that we can lay them to rest. Returns what was so before."""
+    """Set whether processes whose parent dies become our children, so that we can reap them; return the old setting."""
     libc = ctypes.CDLL(None)
     before = ctypes.c_int(0)
     libc.prctl(PR_GET_CHILD_SUBREAPER, ctypes.byref(before), 0, 0, 0)
@@ -52,33 +52,33 @@ def adopt_orphans(wanted: bool) -> bool:
 
 
 def kill_all(processes: Iterable[Process]) -> None:
-    """Kill them, and return when they are gone; those that are ours leave no zombie."""
-    left = [process for process in processes if not _is_gone(process)]
-    for process in left:
+    """Kill them, and return when they are gone; our children leave no zombies."""
+    alive = [process for process in processes if not _is_gone(process)]
+    for process in alive:
         with suppress(OSError):
             os.kill(process.pid, signal.SIGKILL)
     deadline = time.monotonic() + END_SECONDS
-    while (left := [process for process in left if not _is_gone(process)]) and time.monotonic() < deadline:
+    while (alive := [process for process in alive if not _is_gone(process)]) and time.monotonic() < deadline:
         time.sleep(POLL_SECONDS)
 
 
 def _is_gone(process: Process) -> bool:
-    told = _stat(process.pid)
-    if told is None or int(told[19]) != process.started:
+    stat = _read_stat(process.pid)
+    if stat is None or int(stat[19]) != process.started:
         return True
-    with suppress(ChildProcessError):  # it is not ours, or not yet
+    with suppress(ChildProcessError):  # not our child, or not yet
         return os.waitpid(process.pid, os.WNOHANG)[0] == process.pid
-    return told[0] in (b"Z", b"X") and told[1] == b"1"  # the system's first process lays it to rest
+    return stat[0] in (b"Z", b"X") and stat[1] == b"1"  # init reaps it
 
 
-def _stat(pid: int) -> list[bytes] | None:
-    """What /proc tells from the state on: state, parent … and, as the twentieth, when it started."""
+def _read_stat(pid: int) -> list[bytes] | None:
+    """Return the fields of /proc/…/stat from the state on: state, parent … and, as the twentieth, the start time."""
     try:
         with open(f"/proc/{pid}/stat", "rb", buffering=0) as stat:
-            told = stat.read().rpartition(b")")[2].split()
+            fields = stat.read().rpartition(b")")[2].split()
     except OSError:
         return None
-    return told if len(told) > 19 else None
+    return fields if len(fields) > 19 else None
 
 
 def _children(pid: int) -> list[int]:
@@ -93,7 +93,7 @@ def _children(pid: int) -> list[int]:
     return found
 
 
-def _private(pid: int) -> int:
+def _private_bytes(pid: int) -> int:
     try:
         with open(f"/proc/{pid}/statm", "rb", buffering=0) as statm:
             _, resident, shared, *_ = map(int, statm.read().split())

@@ -1,4 +1,4 @@
-"""What passes through the proxy: connections, the heads of HTTP messages, and bytes in both directions."""
+"""Passes connections, heads of HTTP messages and bytes through the proxy in both directions."""
 
 from __future__ import annotations
 
@@ -15,35 +15,35 @@ _DROPPED = (b"connection", b"proxy-connection", b"proxy-authorization", b"keep-a
 
 
 class BufferedConnection:
-    """A connection, and what of it was read too far."""
+    """A connection, and the bytes that were read ahead."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, sock: socket.socket) -> None:
         self.sock = sock
         self._loop = loop
-        self._ahead = b""
+        self._buffered = b""
 
     async def head(self) -> bytes | None:
-        """The lines up to the first empty one, which is left out; None when it ends before.
+        """Return the lines before the first empty one; None if the connection ends before.
 
-        All end alike, also those of servers that end them in their own way.
+        All lines end with CRLF, even if the server ends them otherwise.
         """
-        found, seen = bytearray(self._ahead), 0
-        self._ahead = b""
-        while (end := _END.search(found, seen)) is None:
-            if len(found) > HEAD_BYTES:
+        received, searched = bytearray(self._buffered), 0
+        self._buffered = b""
+        while (end := _END.search(received, searched)) is None:
+            if len(received) > HEAD_BYTES:
                 raise ValueError("too long a head")
-            seen = max(0, len(found) - 2)
+            searched = max(0, len(received) - 2)
             data = await self._loop.sock_recv(self.sock, CHUNK)
             if not data:
                 return None
-            found += data
-        self._ahead = bytes(found[end.end() :])
-        lines = bytes(found[: end.start()]).split(b"\n")
+            received += data
+        self._buffered = bytes(received[end.end() :])
+        lines = bytes(received[: end.start()]).split(b"\n")
         return b"".join(line.removesuffix(b"\r") + b"\r\n" for line in lines)
 
     async def receive(self) -> bytes:
-        if self._ahead:
-            data, self._ahead = self._ahead, b""
+        if self._buffered:
+            data, self._buffered = self._buffered, b""
             return data
         return await self._loop.sock_recv(self.sock, CHUNK)
 
@@ -52,7 +52,7 @@ class BufferedConnection:
 
 
 async def relay(to_server: Coroutine[Any, Any, None], to_client: Coroutine[Any, Any, None]) -> None:
-    """Both directions, until one of them ends: Chromium hangs up when it has done, as servers do."""
+    """Relay in both directions until one of them ends: Chromium hangs up when it is done, as servers do."""
     tasks = [asyncio.create_task(to_server), asyncio.create_task(to_client)]
     try:
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
@@ -67,6 +67,6 @@ async def cancel_all(tasks: list[asyncio.Task[None]]) -> None:
 
 
 def strip_hop_headers(head: bytes) -> bytes:
-    """The lines of a head without those that hold for one connection alone, and with the word that it is the last."""
+    """Return the lines of a head without those for a single connection, and with `Connection: close`."""
     lines = [line for line in head.split(b"\r\n") if line and line.partition(b":")[0].strip().lower() not in _DROPPED]
     return b"\r\n".join([*lines, b"Connection: close", b"", b""])

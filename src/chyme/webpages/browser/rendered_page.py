@@ -1,4 +1,4 @@
-"""What a browser saw of a page."""
+"""A page as a browser rendered it."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from dataclasses import dataclass
 class RenderedPage:
     """A page after its scripts have run."""
 
-    url: str  # where it came from in the end
-    status: int  # of its HTTP answer
+    url: str  # after all redirects
+    status: int  # of its HTTP response
     title: str
-    html: str  # the finished page, shadow trees in their places
+    html: str  # the finished page, with shadow trees inserted
     screenshot: bytes | None  # JPEG of the first screens
-    width: int  # of the picture, in pixels; 0 without one
+    width: int  # of the screenshot, in pixels; 0 without one
     height: int
     engine: str  # as in `Chromium 150.0.7871.100`
-    refused: tuple[str, ...] = ()  # hosts that the page wanted and the guard refused
-    notes: tuple[str, ...] = ()  # what is not as it should be, each as part of a sentence
-    retry_after: str | None = None  # the header of that name, for an answer that asks for a pause
+    refused: tuple[str, ...] = ()  # hosts that the page asked for and the guard refused
+    notes: tuple[str, ...] = ()  # what is missing or wrong, each as part of a sentence
+    retry_after: str | None = None  # the header of that name, if the server asks for a pause

@@ -1,4 +1,4 @@
-"""The way of our HTTP client to the network: every connection comes from the guard, and everything ends on time."""
+"""The network side of the HTTP client: every connection comes from the guard, and everything ends on time."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from chyme.digester import Outside
 
 
 class DeadlineExceeded(Exception):
-    """The time for all that was to be fetched is used up."""
+    """The time for everything to be fetched has run out."""
 
 
 class Deadline:
-    """The moment at which everything under way ends, however slowly its bytes drip in."""
+    """The moment at which all requests end, however slowly their bytes arrive."""
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
         self._end = time.monotonic() + seconds
 
     def left(self) -> float:
-        """Seconds, more than none; raises Overtime."""
+        """Return the seconds left, more than 0; raises DeadlineExceeded."""
         left = self._end - time.monotonic()
         if left <= 0:
             raise DeadlineExceeded
@@ -39,16 +39,16 @@ class Deadline:
 
     @contextmanager
     def pause(self) -> Iterator[None]:
-        """Waiting for one's turn at a host does not count."""
-        since = time.monotonic()
+        """Stop the clock meanwhile: waiting for our turn at a host does not count."""
+        started = time.monotonic()
         try:
             yield
         finally:
-            self._end += time.monotonic() - since
+            self._end += time.monotonic() - started
 
 
 class GuardedNetwork(httpcore2.NetworkBackend):
-    """Asks the guard for each connection; `polite`: for the first one to a host, waits for its turn there."""
+    """Gets each connection from the guard. `polite`: the first connection to a host waits for its turn there."""
 
     def __init__(self, outside: Outside, deadline: Deadline, polite: bool) -> None:
         self._outside = outside
@@ -67,7 +67,7 @@ class GuardedNetwork(httpcore2.NetworkBackend):
         self._deadline.left()
         if not self._polite or host in self._visited:
             return _Connection(self._outside.connect(host, port), self._deadline)
-        with self._deadline.pause():  # the guard bounds the wait
+        with self._deadline.pause():  # the guard limits the wait
             connection = _Connection(self._outside.connect(host, port, polite=True), self._deadline)
         self._visited.add(host)
         return connection
@@ -79,7 +79,7 @@ class _Connection(httpcore2.NetworkStream):
         self._deadline = deadline
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        self._limit(timeout)
+        self._set_timeout(timeout)
         try:
             return self._sock.recv(max_bytes)
         except TimeoutError as error:
@@ -89,9 +89,9 @@ class _Connection(httpcore2.NetworkStream):
             raise httpcore2.ReadError(error.strerror or str(error)) from error
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        self._limit(timeout)
+        self._set_timeout(timeout)
         try:
-            self._sock.sendall(buffer)  # keeps to the time-out as a whole
+            self._sock.sendall(buffer)  # the time-out is for all of the data
         except TimeoutError as error:
             self._deadline.left()
             raise httpcore2.WriteTimeout from error
@@ -104,9 +104,9 @@ class _Connection(httpcore2.NetworkStream):
     def start_tls(
         self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
     ) -> httpcore2.NetworkStream:
-        """Raises ssl.SSLCertVerificationError where the other side is not who it should be."""
+        """Raises ssl.SSLCertVerificationError if the server is not the one it should be."""
         try:
-            self._limit(timeout)
+            self._set_timeout(timeout)
             name = (server_hostname or "").removesuffix(".")
             return _Connection(ssl_context.wrap_socket(self._sock, server_hostname=name), self._deadline)
         except ssl.SSLCertVerificationError:
@@ -115,23 +115,23 @@ class _Connection(httpcore2.NetworkStream):
             self._deadline.left()
             raise httpcore2.ConnectTimeout from error
         except (OSError, ValueError) as error:
-            raise httpcore2.ConnectError(f"no secure connection: {_reason(error)}") from error
+            raise httpcore2.ConnectError(f"no secure connection: {_describe_error(error)}") from error
         finally:
-            self._sock.close()  # where TLS began, its own socket has taken over
+            self._sock.close()  # once TLS has begun, its own socket has taken over
 
     def get_extra_info(self, info: str) -> Any:
-        if info == "is_readable":  # while nothing was asked: the other side has hung up
+        if info == "is_readable":  # without a request under way this means: the server has hung up
             poll = select.poll()
             poll.register(self._sock, select.POLLIN)
             return bool(poll.poll(0))
         return None
 
-    def _limit(self, timeout: float | None) -> None:
+    def _set_timeout(self, timeout: float | None) -> None:
         left = self._deadline.left()
         self._sock.settimeout(left if timeout is None else min(left, timeout))
 
 
-def _reason(error: Exception) -> str:
+def _describe_error(error: Exception) -> str:
     if isinstance(error, ssl.SSLError) and error.reason:
         return error.reason.lower().replace("_", " ")
     return (error.strerror if isinstance(error, OSError) else None) or "it could not be agreed on"
@@ -139,11 +139,11 @@ def _reason(error: Exception) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Connections:
-    """Connections through the guard that all end at one moment. A context manager."""
+    """Connections through the guard with one common deadline. A context manager."""
 
     pool: httpcore2.ConnectionPool
     seconds: float
-    patience: float | None  # seconds for one wait
+    wait_seconds: float | None  # for one wait
 
     def __enter__(self) -> Connections:
         return self
@@ -163,23 +163,23 @@ def open_connections(
     *,
     trusted: ssl.SSLContext | None = None,
     polite: bool = False,
-    at_once: int = 0,
-    patience: float | None = None,
+    keep: int = 0,
+    wait_seconds: float | None = None,
 ) -> Connections:
-    """The time begins now. `at_once`: so many, kept and used again; without it every request has its own."""
+    """Start the clock now. `keep`: number of connections to keep and reuse; with 0 every request has its own."""
     pool = httpcore2.ConnectionPool(
         ssl_context=trusted or load_certificates(),
-        max_connections=at_once or 1,
-        max_keepalive_connections=at_once,
+        max_connections=keep or 1,
+        max_keepalive_connections=keep,
         http1=True,
         http2=False,
         retries=0,
         network_backend=GuardedNetwork(outside, Deadline(seconds), polite),
     )
-    return Connections(pool, seconds, patience)
+    return Connections(pool, seconds, wait_seconds)
 
 
 @functools.cache
 def load_certificates() -> ssl.SSLContext:
-    """Whose certificates to believe, read once: it takes longer than the rest of a request."""
+    """Return the trusted certificate authorities, read once: it takes longer than the rest of a request."""
     return httpx2.create_ssl_context(trust_env=False)

@@ -1,4 +1,4 @@
-"""What it means for a digest when a server, the network or the HTTP client gives up."""
+"""Translates failures of servers, the network and the HTTP client into the errors of digests."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from chyme.webpages.http_client.responses import MB, TooLarge
 
 
 @contextmanager
-def translate_errors(host: str, most: int, seconds: float) -> Iterator[None]:
-    """Inside, whatever goes wrong with this host is raised as a DigestError that says so."""
+def translate_errors(host: str, max_bytes: int, seconds: float) -> Iterator[None]:
+    """Raise whatever goes wrong with this host inside as a DigestError that says so."""
     try:
         yield
     except TooLarge as error:
-        message = f"what {host} sends is larger than {most / MB:g} MB; raise web_page_bytes to fetch it"
+        message = f"what {host} sends is larger than {max_bytes / MB:g} MB; raise web_page_bytes to fetch it"
         raise LimitReached(message) from error
     except DeadlineExceeded as error:
         message = f"{host} was not done within {seconds:g} s; raise web_seconds to wait longer"
@@ -40,7 +40,7 @@ def translate_errors(host: str, most: int, seconds: float) -> Iterator[None]:
 
 @contextmanager
 def prefix_errors(name: str) -> Iterator[None]:
-    """Inside, errors do not yet name the file they are about; outside they do."""
+    """Put the file name in front of the errors raised inside."""
     try:
         yield
     except DigestError as error:

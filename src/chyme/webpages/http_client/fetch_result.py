@@ -1,4 +1,4 @@
-"""What came back from a web server."""
+"""The response of a web server."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from typing import Protocol
 
 @dataclass(frozen=True, slots=True)
 class FetchResult:
-    """A whole answer: redirects followed, unpacked, within its limits."""
+    """A complete response: redirects followed, decompressed, within its limits."""
 
-    url: str  # where it came from in the end
+    url: str  # after all redirects
     status: int
-    headers: Mapping[str, str]  # names in lower case; the first of several
+    headers: Mapping[str, str]  # names in lower case; the first value of several
     body: bytes
     hops: tuple[str, ...] = ()  # the addresses before `url`, in order
 
     @property
     def mime(self) -> str:
-        """The media type told, in lower case, without parameters; empty when none is told."""
+        """The declared media type, in lower case, without parameters; empty if there is none."""
         return self.headers.get("content-type", "").partition(";")[0].strip().lower()
 
     @property
     def charset(self) -> str | None:
-        """What the Content-Type says about the encoding; servers often say it wrongly."""
+        """The encoding declared in the Content-Type; often wrong."""
         for part in self.headers.get("content-type", "").split(";")[1:]:
             name, _, value = part.partition("=")
             if name.strip().lower() == "charset":
@@ -33,7 +33,7 @@ class FetchResult:
 
 
 class PartFetcher(Protocol):
-    """Whoever gets the parts of a page: pictures, styles, fonts."""
+    """Fetches the parts of a page: pictures, styles, fonts."""
 
-    def fetch_part(self, url: str, most: int) -> FetchResult | None:
-        """The part, of at most so many bytes; None when it cannot be had, for whatever reason. Never raises."""
+    def fetch_part(self, url: str, max_bytes: int) -> FetchResult | None:
+        """Return the part; None if it is larger or cannot be fetched for any reason. Never raises."""

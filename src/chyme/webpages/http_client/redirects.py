@@ -1,4 +1,4 @@
-"""Follow an address through its redirects to the answer at their end."""
+"""Follows an address through its redirects to the final response."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ _LANGUAGES = "en;q=0.8,*;q=0.5"
 
 @dataclass(frozen=True, slots=True)
 class RequestIdentity:
-    """Who asks: a name, and the passwords of those origins in whose address one stood."""
+    """Who sends the requests: the User-Agent, and the passwords of the origins whose addresses contained one."""
 
     agent: str
     passwords: dict[Origin, str] = field(default_factory=dict)
 
     def extract_password(self, url: httpx2.URL) -> httpx2.URL:
-        """The address without its password, which is kept for its origin alone."""
+        """Return the address without its password, which is stored and sent to its origin only."""
         password = authorization(url)
         if password:
             self.passwords[origin(url)] = password
@@ -52,67 +52,71 @@ class RequestIdentity:
 def follow_page(
     start: httpx2.URL,
     connections: Connections,
-    visitor: RequestIdentity,
-    most: int,
+    identity: RequestIdentity,
+    max_bytes: int,
     hops: int,
     check: Callable[[httpx2.URL], None],
 ) -> tuple[Response, tuple[str, ...]]:
-    """The answer, and the addresses before it. Cookies are kept on the way, pages that move on at once are followed.
+    """Return the response and the addresses before it. Stores cookies, and follows pages that refresh at once.
 
-    `check` raises for addresses that may not be asked for.
+    `check` raises for addresses that must not be requested.
     """
     url, cookies = start, Cookies()
-    passed: list[str] = []
+    visited: list[str] = []
     seen: set[tuple[str, str]] = set()
     while True:
         check(url)
-        said = cookies.header(url)
-        seen.add((str(url), said))
-        with translate_errors(url.host, most, connections.seconds):
-            answer = send_request(connections.pool, url, visitor.headers(url, said), most, connections.patience)
-        cookies.keep(url, answer.header_values("set-cookie"))
-        onward = _onward(answer, visitor)
-        if onward is None:
-            return answer, tuple(passed)
-        if (str(onward), cookies.header(onward)) in seen:  # the same with another cookie is no circle yet
-            if answer.redirect is None:
-                return answer, tuple(passed)  # it only reloads itself
+        cookie_header = cookies.header(url)
+        seen.add((str(url), cookie_header))
+        with translate_errors(url.host, max_bytes, connections.seconds):
+            response = send_request(
+                connections.pool, url, identity.headers(url, cookie_header), max_bytes, connections.wait_seconds
+            )
+        cookies.keep(url, response.header_values("set-cookie"))
+        target = _next_url(response, identity)
+        if target is None:
+            return response, tuple(visited)
+        if (str(target), cookies.header(target)) in seen:  # the same address with another cookie is no circle yet
+            if response.redirect is None:
+                return response, tuple(visited)  # the page only reloads itself
             raise UnreadableFile(f"the redirects of {url.host} go round in a circle")
-        if len(passed) >= hops:
+        if len(visited) >= hops:
             raise LimitReached(f"{start.host} redirects more than {hops} times; raise web_hops to follow further")
-        passed.append(str(url))
-        url = onward
+        visited.append(str(url))
+        url = target
 
 
-def _onward(answer: Response, visitor: RequestIdentity) -> httpx2.URL | None:
-    if answer.redirect is not None:
-        return visitor.extract_password(parse(answer.redirect, answer.url))
+def _next_url(response: Response, identity: RequestIdentity) -> httpx2.URL | None:
+    if response.redirect is not None:
+        return identity.extract_password(parse(response.redirect, response.url))
     try:
-        return visitor.extract_password(parse(answer.refresh, answer.url)) if answer.refresh else None
+        return identity.extract_password(parse(response.refresh, response.url)) if response.refresh else None
     except DigestError:
-        return None  # a page that would move on into some app is still a page
+        return None  # a page that would refresh into some app is still a page
 
 
 def follow_part(
-    start: httpx2.URL, connections: Connections, visitor: RequestIdentity, most: int, hops: int
+    start: httpx2.URL, connections: Connections, identity: RequestIdentity, max_bytes: int, hops: int
 ) -> tuple[Response, tuple[str, ...]]:
-    """The same for what is no page: no cookies, and no password but those already known."""
+    """Do the same for a part of a page: without cookies, and only with passwords already known."""
     url = without_credentials(start)
-    passed: list[str] = []
+    visited: list[str] = []
     while True:
-        with translate_errors(url.host, most, connections.seconds):
-            answer = _asked_again(connections, url, visitor.headers(url, "", _ACCEPT_PART), most)
-        if answer.redirect is None:
-            return answer, tuple(passed)
-        if len(passed) >= hops:
+        with translate_errors(url.host, max_bytes, connections.seconds):
+            response = _send_with_retry(connections, url, identity.headers(url, "", _ACCEPT_PART), max_bytes)
+        if response.redirect is None:
+            return response, tuple(visited)
+        if len(visited) >= hops:
             raise LimitReached(f"{start.host} redirects more than {hops} times")
-        passed.append(str(url))
-        url = without_credentials(parse(answer.redirect, url))
+        visited.append(str(url))
+        url = without_credentials(parse(response.redirect, url))
 
 
-def _asked_again(connections: Connections, url: httpx2.URL, headers: list[tuple[str, str]], most: int) -> Response:
-    """A connection that was kept may have been hung up in the very moment; then a new one is asked, once."""
+def _send_with_retry(
+    connections: Connections, url: httpx2.URL, headers: list[tuple[str, str]], max_bytes: int
+) -> Response:
+    """Send a request, and once more on failure: the server may just have closed the kept connection."""
     try:
-        return send_request(connections.pool, url, headers, most, connections.patience)
+        return send_request(connections.pool, url, headers, max_bytes, connections.wait_seconds)
     except (httpcore2.RemoteProtocolError, httpcore2.ReadError, httpcore2.WriteError):
-        return send_request(connections.pool, url, headers, most, connections.patience)
+        return send_request(connections.pool, url, headers, max_bytes, connections.wait_seconds)

@@ -1,4 +1,4 @@
-"""Ask a server once, take its answer whole and within bounds, and see what it says besides its body."""
+"""Sends one request, reads the complete response within limits, and interprets its headers."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from chyme.webpages.http_client.fetch_result import FetchResult
 
 MB = 1024 * 1024
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
-ERROR_BODY_BYTES = MB  # of a page that comes with an error; the rest is left
-LONGEST_PAUSE = 3600.0
-AT_ONCE = 1.0  # seconds; a page that moves on after more than these is meant to be read
+ERROR_BODY_BYTES = MB  # of a page with an error status; the rest is not read
+MAX_PAUSE = 3600.0
+MAX_REFRESH_DELAY = 1.0  # seconds; a page that refreshes later than this is meant to be read
 _HEAD_BYTES = 16 * 1024
 _REFRESH = re.compile(r"\s*(\d{1,4})(?:\.\d*)?\s*[;,]\s*(?:url\s*=\s*)?(?:'([^']*)|\"([^\"]*)|(.*))", re.IGNORECASE)
 
 
 class TooLarge(Exception):
-    """The answer is larger than asked for."""
+    """The response is larger than allowed."""
 
 
 class ServerError(NetworkFailed):
-    """The server answered that something is wrong on its side. Some walls against robots look like this."""
+    """The server reports a problem on its side. Some walls against robots look like this."""
 
     def __init__(self, message: str, fetched: FetchResult) -> None:
         super().__init__(message)
@@ -47,7 +47,7 @@ class RetryLater(RateLimited):
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """One answer, unpacked; `redirect` answers come without their body."""
+    """One response, decompressed; redirects come without their body."""
 
     url: httpx2.URL
     status: int
@@ -62,31 +62,31 @@ class Response:
 
     @property
     def redirect(self) -> str | None:
-        """Where the answer sends us, as it says it."""
+        """The target of a redirect, as the response gives it."""
         return self.header("location").strip() or None if self.status in REDIRECTS else None
 
     @property
     def refresh(self) -> str | None:
-        """Where the page moves on to by itself, at once."""
+        """The address to which the page refreshes at once."""
         if self.status != 200 or "html" not in self.header("content-type").lower():
             return None
-        told = self.header("refresh") or _told_refresh(self.body)
-        return _target(told) if told else None
+        value = self.header("refresh") or _refresh_in(self.body)
+        return _parse_refresh(value) if value else None
 
     @property
     def retry_after(self) -> float | None:
-        """For how many seconds the server asks to be left alone, within reason."""
-        told = self.header("retry-after").strip()
-        if told.isdecimal() and told.isascii():
-            seconds = float(told[:9])
+        """The pause that the server asks for in seconds, within reason."""
+        value = self.header("retry-after").strip()
+        if value.isdecimal() and value.isascii():
+            seconds = float(value[:9])
         else:
             try:
-                moment = parsedate_to_datetime(told)
+                moment = parsedate_to_datetime(value)
             except (ValueError, OverflowError):
                 return None
             moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
             seconds = (moment - datetime.now(UTC)).total_seconds()
-        return min(max(seconds, 1.0), LONGEST_PAUSE)
+        return min(max(seconds, 1.0), MAX_PAUSE)
 
     def to_fetch_result(self, hops: tuple[str, ...]) -> FetchResult:
         headers: dict[str, str] = {}
@@ -97,101 +97,105 @@ class Response:
 
 
 def send_request(
-    pool: httpcore2.ConnectionPool, url: httpx2.URL, headers: list[tuple[str, str]], most: int, patience: float | None
+    pool: httpcore2.ConnectionPool,
+    url: httpx2.URL,
+    headers: list[tuple[str, str]],
+    max_bytes: int,
+    wait_seconds: float | None,
 ) -> Response:
-    """GET `url`, of which at most `most` bytes are wanted; `patience`: seconds for one wait.
+    """GET `url` with a body of at most `max_bytes`; `wait_seconds`: limit of one wait.
 
-    Raises TooLarge, Unpackable, Overtime, what the guard raises, and the exceptions of httpcore2.
+    Raises TooLarge, DecompressionError, DeadlineExceeded, what the guard raises, and the exceptions of httpcore2.
     """
     target = httpcore2.URL(scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path)
-    waits = {"connect": patience, "read": patience, "write": patience, "pool": patience}
-    sent = [(name.encode(), value.encode("latin-1")) for name, value in headers]
-    with pool.stream("GET", target, headers=sent, extensions={"timeout": waits}) as response:
-        told = tuple((name.decode("latin-1").lower(), _text(value)) for name, value in response.headers)
-        answer = Response(url, response.status, told, b"")
-        if answer.redirect:
-            return answer
+    timeouts = {"connect": wait_seconds, "read": wait_seconds, "write": wait_seconds, "pool": wait_seconds}
+    raw_headers = [(name.encode(), value.encode("latin-1")) for name, value in headers]
+    with pool.stream("GET", target, headers=raw_headers, extensions={"timeout": timeouts}) as response:
+        response_headers = tuple((name.decode("latin-1").lower(), _decode(value)) for name, value in response.headers)
+        head = Response(url, response.status, response_headers, b"")
+        if head.redirect:
+            return head
         if response.status >= 400:
-            body = _begin(response, answer, min(most, ERROR_BODY_BYTES))
+            body = _read_start(response, head, min(max_bytes, ERROR_BODY_BYTES))
         else:
-            body = _whole(response, answer, most)
-    return Response(url, response.status, told, body)
+            body = _read_whole(response, head, max_bytes)
+    return Response(url, response.status, response_headers, body)
 
 
-def _whole(response: httpcore2.Response, answer: Response, most: int) -> bytes:
-    length = answer.header("content-length")
-    if length.isdecimal() and int(length[:20]) > most:
+def _read_whole(response: httpcore2.Response, head: Response, max_bytes: int) -> bytes:
+    length = head.header("content-length")
+    if length.isdecimal() and int(length[:20]) > max_bytes:
         raise TooLarge
     body = bytearray()
-    for piece in decompress(_wire(response, most), answer.header("content-encoding")):
-        if len(body) + len(piece) > most:
+    for piece in decompress(_read_raw(response, max_bytes), head.header("content-encoding")):
+        if len(body) + len(piece) > max_bytes:
             raise TooLarge
         body += piece
     return bytes(body)
 
 
-def _begin(response: httpcore2.Response, answer: Response, most: int) -> bytes:
-    """As much of the body as can be had: it only explains the status."""
+def _read_start(response: httpcore2.Response, head: Response, max_bytes: int) -> bytes:
+    """Return as much of the body as can be read: it only explains the status."""
     body = bytearray()
     try:
-        for piece in decompress(_wire(response, most), answer.header("content-encoding")):
+        for piece in decompress(_read_raw(response, max_bytes), head.header("content-encoding")):
             body += piece
-            if len(body) >= most:
+            if len(body) >= max_bytes:
                 break
     except (TooLarge, DecompressionError, httpcore2.NetworkError, httpcore2.ProtocolError):
         pass
-    return bytes(body[:most])
+    return bytes(body[:max_bytes])
 
 
-def _wire(response: httpcore2.Response, most: int) -> Iterator[bytes]:
-    """The bytes as they come, which packed are never more than unpacked."""
+def _read_raw(response: httpcore2.Response, max_bytes: int) -> Iterator[bytes]:
+    """Yield the bytes as sent; compressed ones are never more than decompressed ones."""
     total = 0
     for piece in response.iter_stream():
         total += len(piece)
-        if total > most:
+        if total > max_bytes:
             raise TooLarge
         yield piece
 
 
-def _text(value: bytes) -> str:
+def _decode(value: bytes) -> str:
     try:
         return value.decode()
     except UnicodeDecodeError:
         return value.decode("latin-1")
 
 
-def _target(told: str) -> str | None:
-    found = _REFRESH.match(told[:2048])
-    if found is None or float(found[1]) > AT_ONCE:
+def _parse_refresh(value: str) -> str | None:
+    found = _REFRESH.match(value[:2048])
+    if found is None or float(found[1]) > MAX_REFRESH_DELAY:
         return None
     return (found[2] or found[3] or found[4] or "").strip() or None
 
 
-def _told_refresh(body: bytes) -> str:
+def _refresh_in(body: bytes) -> str:
     head = body[:_HEAD_BYTES]
     if b"refresh" not in head.lower():
         return ""
     reader = _RefreshReader()
-    reader.feed(_text(head))
-    return reader.told
+    reader.feed(_decode(head))
+    return reader.content
 
 
 class _RefreshReader(HTMLParser):
-    """Finds <meta http-equiv="refresh">, but not the one for browsers without scripts."""
+    """Finds <meta http-equiv="refresh">, except the one for browsers without scripts."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.told = ""
-        self._unseen = 0
+        self.content = ""
+        self._hidden_depth = 0
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         if tag in ("noscript", "template"):
-            self._unseen += 1
-        elif tag == "meta" and not self._unseen and not self.told:
-            said = dict(attrs)
-            if (said.get("http-equiv") or "").lower() == "refresh":
-                self.told = said.get("content") or ""
+            self._hidden_depth += 1
+        elif tag == "meta" and not self._hidden_depth and not self.content:
+            attributes = dict(attrs)
+            if (attributes.get("http-equiv") or "").lower() == "refresh":
+                self.content = attributes.get("content") or ""
 
     def handle_endtag(self, tag: str) -> None:
         if tag in ("noscript", "template"):
-            self._unseen = max(0, self._unseen - 1)
+            self._hidden_depth = max(0, self._hidden_depth - 1)

@@ -1,4 +1,4 @@
-"""What a host's robots.txt asks of robots."""
+"""Reads the rules of a host's robots.txt."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ ROBOTS_SECONDS = 10.0
 
 
 class Robots:
-    """The rules of one host. Where its robots.txt makes no sense, everything is allowed."""
+    """The rules of one host. If its robots.txt makes no sense, everything is allowed."""
 
     def __init__(self, data: bytes = b"") -> None:
-        self._rules = _parsed(data[:ROBOTS_BYTES].decode("utf-8-sig", "replace").splitlines())
+        self._rules = _parse(data[:ROBOTS_BYTES].decode("utf-8-sig", "replace").splitlines())
 
     def allow(self, agent: str, url: str) -> bool:
         try:
@@ -21,11 +21,11 @@ class Robots:
             return True
 
 
-def _parsed(lines: list[str]) -> RobotFileParser:
+def _parse(lines: list[str]) -> RobotFileParser:
     rules = RobotFileParser()
     try:
         rules.parse(lines)
-    except ValueError:  # a rule that is no path
+    except ValueError:  # a rule that is not a path
         rules = RobotFileParser()
         rules.parse([])
     return rules

@@ -1,4 +1,4 @@
-"""The text of a page, whatever encoding its server and the page itself claim it has."""
+"""Decodes a page, whatever encoding its server and the page itself declare."""
 
 from __future__ import annotations
 
@@ -9,13 +9,15 @@ from chyme.text.decoding import clean, decode, detect_utf16, is_utf8
 from chyme.text.legacy_encodings import detect_legacy
 from chyme.webpages.http_client.fetch_result import FetchResult
 
-_TOLD = re.compile(rb"<(?:meta|\?xml)\b[^>]{0,1024}?(?:charset|encoding)\s*=\s*[\"']?\s*([\w:.-]{2,40})", re.IGNORECASE)
-_MARKS = (codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_DECLARED = re.compile(
+    rb"<(?:meta|\?xml)\b[^>]{0,1024}?(?:charset|encoding)\s*=\s*[\"']?\s*([\w:.-]{2,40})", re.IGNORECASE
+)
+_BYTE_ORDER_MARKS = (codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _HEAD_BYTES = 4096
-_BROKEN = 0.02  # of the letters beyond ASCII; a page with more of them broken is in another encoding
-_TELLING = 20  # letters beyond ASCII from which on they speak against "latin-1"
-# Names that browsers take for a larger encoding, because pages do.
-_MEANT = {
+_MAX_BROKEN_SHARE = 0.02  # of the non-ASCII letters; a page with more of them broken is in another encoding
+_MIN_LETTERS = 20  # non-ASCII letters that are needed to overrule "latin-1"
+# Encodings that browsers replace by a larger one, because pages mean that.
+_LARGER_ENCODINGS = {
     "ascii": "cp1252",
     "iso8859-1": "cp1252",
     "iso8859-9": "cp1254",
@@ -27,62 +29,62 @@ _MEANT = {
     "euc_kr": "cp949",
     "big5": "big5hkscs",
 }
-# Codecs of Python that no page means.
-_NEVER = frozenset({"utf-7", "idna", "punycode", "unicode-escape", "raw-unicode-escape"})
+# Python codecs that no page means.
+_IGNORED_CODECS = frozenset({"utf-7", "idna", "punycode", "unicode-escape", "raw-unicode-escape"})
 _WESTERN = frozenset({"cp1252", "cp1250"})
 
 
 def decode_page(fetched: FetchResult) -> str:
-    """The page's source: by its mark, as UTF-8 where it is that, as told where that fits, else by its letters."""
+    """Decode the page by its byte order mark, as UTF-8 if valid, as declared if that fits, else by its letters."""
     data = fetched.body
-    if data.isascii() or data.startswith(_MARKS) or detect_utf16(data[:_HEAD_BYTES]):
+    if data.isascii() or data.startswith(_BYTE_ORDER_MARKS) or detect_utf16(data[:_HEAD_BYTES]):
         return decode(data, len(data)).text
-    told = _encodings_told(fetched.charset, data)
-    # Other encodings look like UTF-8 only by design, so that it wins over whatever is told.
+    declared = _declared_encodings(fetched.charset, data)
+    # Other encodings look like UTF-8 only by design, so valid UTF-8 wins over the declared encoding.
     if is_utf8(data, cut=False):
         return clean(data.decode())
-    if told[:1] == ["cp1252"]:  # what servers say who were not asked
-        told = [*told[1:], *_letters_against_western(data), "cp1252"]
-    for encoding in told:
-        text = _decoded(data, encoding)
+    if declared[:1] == ["cp1252"]:  # what servers declare by default
+        declared = [*declared[1:], *_detect_non_western(data), "cp1252"]
+    for encoding in declared:
+        text = _try_decode(data, encoding)
         if text is not None:
             return text
     return decode(data, len(data)).text
 
 
-def _encodings_told(header: str | None, data: bytes) -> list[str]:
-    """The header's word first, then the page's own."""
-    found = _TOLD.search(data[:_HEAD_BYTES])
+def _declared_encodings(header: str | None, data: bytes) -> list[str]:
+    """Return the encoding in the header first, then the one in the page."""
+    found = _DECLARED.search(data[:_HEAD_BYTES])
     names = [header or "", found[1].decode("ascii", "replace") if found else ""]
-    known = [_encoding(name) for name in names]
+    known = [_lookup_encoding(name) for name in names]
     return list(dict.fromkeys(encoding for encoding in known if encoding))
 
 
-def _encoding(name: str) -> str | None:
+def _lookup_encoding(name: str) -> str | None:
     try:
         known = codecs.lookup(name.strip().lower().removeprefix("x-")).name
-        "".encode(known)  # not all codecs make bytes of text
+        "".encode(known)  # not all codecs encode text
     except (LookupError, ValueError, UnicodeError):
         return None
-    if known in _NEVER or known.startswith(("utf-16", "utf-32")):  # would have been seen by their zeros
+    if known in _IGNORED_CODECS or known.startswith(("utf-16", "utf-32")):  # detected by their zeros before
         return None
-    return _MEANT.get(known, known)
+    return _LARGER_ENCODINGS.get(known, known)
 
 
-def _letters_against_western(data: bytes) -> list[str]:
-    if len(data) - len(data.translate(None, bytes(range(128, 256)))) < _TELLING:
+def _detect_non_western(data: bytes) -> list[str]:
+    if len(data) - len(data.translate(None, bytes(range(128, 256)))) < _MIN_LETTERS:
         return []
     detected = detect_legacy(data)
     return [] if detected in _WESTERN else [detected]
 
 
-def _decoded(data: bytes, encoding: str) -> str | None:
+def _try_decode(data: bytes, encoding: str) -> str | None:
     text = data.decode(encoding, "replace")
     broken = text.count("\ufffd")
-    if broken and broken > _BROKEN * _beyond_ascii(text):
+    if broken and broken > _MAX_BROKEN_SHARE * _count_non_ascii(text):
         return None
     return clean(text)
 
 
-def _beyond_ascii(text: str) -> int:
+def _count_non_ascii(text: str) -> int:
     return len(text) - len(text.encode("ascii", "ignore"))

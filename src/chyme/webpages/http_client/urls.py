@@ -1,4 +1,4 @@
-"""The addresses of pages: read from links and redirects, with their passwords put aside."""
+"""Parses the addresses in links and redirects, and separates their passwords."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Origin = tuple[str, str, int]
 
 
 def parse(text: str, base: httpx2.URL | None = None) -> httpx2.URL:
-    """An http(s) address without fragment, made ASCII; raises AddressRefused or UnreadableFile, naming no file."""
+    """Return an http(s) address as ASCII without fragment; raises AddressRefused or UnreadableFile, naming no file."""
     where = "the link" if base is None else f"a redirect of {base.host}"
     try:
         url = httpx2.URL(text.strip()) if base is None else base.join(text.strip())
@@ -34,12 +34,12 @@ def origin(url: httpx2.URL) -> Origin:
 
 
 def without_credentials(url: httpx2.URL) -> httpx2.URL:
-    """Without user and password."""
+    """Return the address without user and password."""
     return url.copy_with(userinfo=b"") if url.userinfo else url
 
 
 def authorization(url: httpx2.URL) -> str | None:
-    """What to send for the user and password in the address."""
+    """Return the Authorization header for the user and password in the address."""
     if not url.userinfo:
         return None
     return "Basic " + base64.b64encode(f"{url.username}:{url.password}".encode()).decode("ascii")

@@ -1,1 +1,1 @@
-"""A copy of a page that stays, without scripts."""
+"""Builds a lasting copy of a page without scripts."""

@@ -1,4 +1,4 @@
-"""The elements and attributes that a kept page may have."""
+"""The elements and attributes that a snapshot may contain."""
 
 from __future__ import annotations
 

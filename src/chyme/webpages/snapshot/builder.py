@@ -1,4 +1,4 @@
-"""A sanitised, self-contained copy of a page: it looks like the page without a network, and runs no script."""
+"""Builds a sanitised, self-contained copy of a page that looks like the page offline and runs no script."""
 
 from __future__ import annotations
 
@@ -20,195 +20,199 @@ from chyme.webpages.snapshot.svg_sprites import extract_icons, insert_icon
 POLICY = (
     "default-src 'none'; img-src data:; style-src 'unsafe-inline'; font-src data:; form-action 'none'; base-uri 'none'"
 )
-TEXT_ONLY = "the page could not be taken apart in time; the copy holds its text alone"
+TEXT_ONLY = "the page could not be parsed in time; the copy contains only its text"
 CUT = "the page is larger than the copy may be (web_snapshot_bytes); it ends there"
 _DOCTYPE = re.compile(r"\s{0,100}<!doctype\s([^<>]{0,500})>", re.IGNORECASE)
-_UNTOLD = re.compile(r'public\s+"-//w3c//dtd (?:xhtml 1\.0|html 4\.01) (?:transitional|frameset)//', re.IGNORECASE)
-_OLD = re.compile(r'public\s+"(?:-//w3c//dtd html (?:3|4\.0 )|-//ietf//|-//netscape)', re.IGNORECASE)
-_NEARLY = (
+_TRANSITIONAL = re.compile(
+    r'public\s+"-//w3c//dtd (?:xhtml 1\.0|html 4\.01) (?:transitional|frameset)//', re.IGNORECASE
+)
+_OLD_DOCTYPE = re.compile(r'public\s+"(?:-//w3c//dtd html (?:3|4\.0 )|-//ietf//|-//netscape)', re.IGNORECASE)
+_TRANSITIONAL_DOCTYPE = (
     '<!DOCTYPE html PUBLIC "-//W3C//DTD XHTML 1.0 Transitional//EN" '
     '"http://www.w3.org/TR/xhtml1/DTD/xhtml1-transitional.dtd">'
 )
 _VIEWPORT = re.compile(r"[A-Za-z0-9=,.;\s-]{1,200}")
-_KEPT_ON_TOP = re.compile(r"class|id|lang|dir|style|bgcolor|text|link|vlink|alink|data-[a-z0-9_.-]{1,60}")
+_TOP_ATTRIBUTES = re.compile(r"class|id|lang|dir|style|bgcolor|text|link|vlink|alink|data-[a-z0-9_.-]{1,60}")
 _MARKUP = re.compile(r"<[^<>]*>")
-_UNSEEN = ("script", "style", "noscript", "template", "svg")
+_INVISIBLE = ("script", "style", "noscript", "template", "svg")
 _CONTROL = dict.fromkeys([*range(9), 11, *range(14, 32), 127, *range(0xD800, 0xE000)])
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """The copy, and what it lacks."""
+    """The copy, and what is missing from it."""
 
     html: bytes  # UTF-8
-    parts: int  # pictures, styles and fonts that were fetched and are in it
-    left_out: int  # those that are not
+    parts: int  # pictures, styles and fonts that were fetched and are in the copy
+    left_out: int  # pictures, styles and fonts that are not
     notes: tuple[str, ...] = ()
 
 
-def build_snapshot(page: str, url: str, fetches: PartFetcher, limits: CrawlLimits) -> Snapshot:
-    """A copy of the page whose source this is. Bad input makes a plainer copy, never an error."""
+def build_snapshot(page: str, url: str, fetcher: PartFetcher, limits: CrawlLimits) -> Snapshot:
+    """Return a copy of the page with this source. Bad input makes a plainer copy, never an error."""
     page = page.translate(_CONTROL)
     try:
-        made = _whole(page, url, fetches, limits)
+        snapshot = _build_full(page, url, fetcher, limits)
     except (MemoryError, RecursionError, ValueError, ArithmeticError):
-        made = None
-    return made or _text_alone(page, url, limits)
+        snapshot = None
+    return snapshot or _build_text_only(page, url, limits)
 
 
-def _whole(page: str, url: str, fetches: PartFetcher, limits: CrawlLimits) -> Snapshot | None:
-    own = custom_element_names(page)
-    source = normalise_html(page, own, 2 * limits.page_bytes)
+def _build_full(page: str, url: str, fetcher: PartFetcher, limits: CrawlLimits) -> Snapshot | None:
+    custom_names = custom_element_names(page)
+    source = normalise_html(page, custom_names, 2 * limits.page_bytes)
     if source is None:
         return None
     root, complete = tree_of(source)
     del source
-    found = extract_outline(root, url)
-    parts = Parts(fetches, limits)
+    outline = extract_outline(root, url)
+    parts = Parts(fetcher, limits)
     if not parts.reserve(len(to_html(root)) + 4096):
         return None
-    seen = PageUsage(frozenset(found.names), frozenset(map(ord, set(text_of(root)))))
-    sheets = Sheets(parts, found.base, seen)
-    sheets.read(found.sheets)
-    sheets.read_attributes(found)
-    _fetch(found, sheets, parts)
-    _draw(found, parts)
-    for slot in found.slots:
-        _fill(slot, parts)
+    usage = PageUsage(frozenset(outline.names), frozenset(map(ord, set(text_of(root)))))
+    sheets = Sheets(parts, outline.base, usage)
+    sheets.read(outline.sheets)
+    sheets.read_attributes(outline)
+    _fetch_parts(outline, sheets, parts)
+    _insert_icons(outline, parts)
+    for slot in outline.slots:
+        _fill_slot(slot, parts)
     sheets.fill()
-    approved = sheets.write_attributes(found)
-    body = sanitise_body(to_html(root), own, approved, 2 * limits.snapshot_bytes)
+    approved = sheets.write_attributes(outline)
+    body = sanitise_body(to_html(root), custom_names, approved, 2 * limits.snapshot_bytes)
     if body is None:
         return None
-    html = _document(page, found, sheets.to_html(), body, parts.data_url_of(found.icon))
-    notes = list(_notes(parts, sheets))
+    html = _render_document(page, outline, sheets.to_html(), body, parts.data_url_of(outline.icon))
+    notes = list(_make_notes(parts, sheets))
     if not complete:
         notes.append("the page has more elements than a copy keeps; it ends early")
     return Snapshot(html.encode("utf-8", "replace"), parts.fetched, parts.missing + parts.too_many, tuple(notes))
 
 
-def _fetch(found: Outline, sheets: Sheets, parts: Parts) -> None:
-    """Pictures in their order, those of the styles, the icon; a second choice where the first failed; then fonts."""
-    uses = Counter(slot.choices[0].url for slot in found.slots if slot.choices)
+def _fetch_parts(outline: Outline, sheets: Sheets, parts: Parts) -> None:
+    """Fetch the pictures in page order, those of the styles, the icon; second choices for failed ones; then fonts."""
+    uses = Counter(slot.choices[0].url for slot in outline.slots if slot.choices)
     uses.update(sheets.pictures)
-    if found.icon:
-        uses[found.icon] += 1
+    if outline.icon:
+        uses[outline.icon] += 1
     parts.inline_pictures(uses)
-    again: Counter[str] = Counter()
-    for slot in found.slots:
+    second_choices: Counter[str] = Counter()
+    for slot in outline.slots:
         if slot.choices and not parts.data_url_of(slot.choices[0].url):
-            again.update(choice.url for choice in slot.choices[1:2])
-    parts.inline_pictures(again)
+            second_choices.update(choice.url for choice in slot.choices[1:2])
+    parts.inline_pictures(second_choices)
     parts.inline_fonts(sheets.fonts)
 
 
-def _draw(found: Outline, parts: Parts) -> None:
-    """Icons out of other drawings. Without theirs, elements stay as they are and show nothing."""
-    places: dict[str, list[SvgUse]] = {}
-    for used in found.used:
-        places.setdefault(used.url, []).append(used)
-    for url, drawing in parts.fetch_drawings(places).items():
-        known = extract_icons(drawing, (used.name for used in places[url]))
-        sizes = {name: len(to_html(icon)) for name, icon in known.items()}
-        for used in places[url]:
-            if used.name in known and parts.reserve(sizes[used.name]):
-                insert_icon(used.element, known[used.name])
+def _insert_icons(outline: Outline, parts: Parts) -> None:
+    """Insert icons from other SVG files. Elements whose icon is missing stay as they are and show nothing."""
+    uses_by_url: dict[str, list[SvgUse]] = {}
+    for use in outline.svg_uses:
+        uses_by_url.setdefault(use.url, []).append(use)
+    for url, svg in parts.fetch_svgs(uses_by_url).items():
+        icons = extract_icons(svg, (use.name for use in uses_by_url[url]))
+        sizes = {name: len(to_html(icon)) for name, icon in icons.items()}
+        for use in uses_by_url[url]:
+            if use.name in icons and parts.reserve(sizes[use.name]):
+                insert_icon(use.element, icons[use.name])
 
 
-def _fill(slot: Slot, parts: Parts) -> None:
+def _fill_slot(slot: Slot, parts: Parts) -> None:
     for choice in slot.choices[:2]:
-        if kept := parts.data_url_of(choice.url):
+        if data_url := parts.data_url_of(choice.url):
             if choice.size and slot.attribute == "src":
-                slot.element.set("srcset", f"{kept} {choice.size}")
+                slot.element.set("srcset", f"{data_url} {choice.size}")
             else:
                 slot.element.attrib.pop("sizes", None)
-                slot.element.set(slot.attribute, kept)
+                slot.element.set(slot.attribute, data_url)
             return
     slot.element.attrib.pop("sizes", None)
 
 
-def _notes(parts: Parts, sheets: Sheets) -> list[str]:
+def _make_notes(parts: Parts, sheets: Sheets) -> list[str]:
     notes = []
     if parts.missing:
-        notes.append(f"pictures, styles and fonts that could not be had: {parts.missing}")
+        notes.append(f"pictures, styles and fonts that could not be fetched: {parts.missing}")
     if parts.too_many:
         notes.append(
             f"pictures, styles and fonts beyond the limits of a copy (web_parts, web_snapshot_bytes): {parts.too_many}"
         )
     if sheets.unread:
-        notes.append(f"style sheets too large or too tangled to be kept: {sheets.unread}")
+        notes.append(f"style sheets too large or too complex to be kept: {sheets.unread}")
     return notes
 
 
-def _document(page: str, found: Outline, styles: str, body: str, icon: str | None) -> str:
+def _render_document(page: str, outline: Outline, styles: str, body: str, icon: str | None) -> str:
     head = [
         '<meta charset="utf-8">',
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">',
         '<meta name="referrer" content="no-referrer">',
         '<meta name="generator" content="chyme">',
-        f'<meta name="source" content="{escape_html(found.url)}">',
-        f"<title>{escape_html(found.title or found.url)}</title>",
-        f'<link rel="icon" href="{icon or "data:,"}">',  # without one, browsers ask the server for its own
+        f'<meta name="source" content="{escape_html(outline.url)}">',
+        f"<title>{escape_html(outline.title or outline.url)}</title>",
+        f'<link rel="icon" href="{icon or "data:,"}">',  # without one, browsers ask the server for its favicon
     ]
-    if found.canonical:
-        head.append(f'<meta name="canonical" content="{escape_html(found.canonical)}">')
-    if _VIEWPORT.fullmatch(found.viewport):
-        head.append(f'<meta name="viewport" content="{escape_html(found.viewport)}">')
-    top, inner = _tag("html", found.html), _tag("body", found.body)
-    return f"{_doctype(page)}{top}<head>{''.join(head)}{styles}</head>{inner}{body.lstrip()}</body></html>"
+    if outline.canonical:
+        head.append(f'<meta name="canonical" content="{escape_html(outline.canonical)}">')
+    if _VIEWPORT.fullmatch(outline.viewport):
+        head.append(f'<meta name="viewport" content="{escape_html(outline.viewport)}">')
+    top, inner = _render_tag("html", outline.html), _render_tag("body", outline.body)
+    return f"{_choose_doctype(page)}{top}<head>{''.join(head)}{styles}</head>{inner}{body.lstrip()}</body></html>"
 
 
-def _tag(name: str, attributes: Mapping[str, str]) -> str:
-    kept = "".join(
-        f' {one}="{escape_html(value)}"'
-        for one, value in attributes.items()
-        if _KEPT_ON_TOP.fullmatch(one) and len(value) < 4096
+def _render_tag(name: str, attributes: Mapping[str, str]) -> str:
+    rendered = "".join(
+        f' {attribute}="{escape_html(value)}"'
+        for attribute, value in attributes.items()
+        if _TOP_ATTRIBUTES.fullmatch(attribute) and len(value) < 4096
     )
-    return f"<{name}{kept}>"
+    return f"<{name}{rendered}>"
 
 
-def _doctype(page: str) -> str:
-    """Browsers lay pages out in three ways, by what stands on their first line."""
+def _choose_doctype(page: str) -> str:
+    """Return a doctype for the same layout: browsers have three layout modes, chosen by the first line of a page."""
     start = page[:4096].lstrip("\ufeff \t\r\n")
     while start.startswith("<!--") and "-->" in start:
         start = start.partition("-->")[2].lstrip()
-    told = _DOCTYPE.match(start)
-    if not told or _OLD.search(told[1]):
+    doctype = _DOCTYPE.match(start)
+    if not doctype or _OLD_DOCTYPE.search(doctype[1]):
         return ""
-    if _UNTOLD.search(told[1]):
-        return _NEARLY if "http://" in told[1].lower() else ""
+    if _TRANSITIONAL.search(doctype[1]):
+        return _TRANSITIONAL_DOCTYPE if "http://" in doctype[1].lower() else ""
     return "<!DOCTYPE html>"
 
 
-def _text_alone(page: str, url: str, limits: CrawlLimits) -> Snapshot:
-    text = _plain(page)
-    room = max(0, limits.snapshot_bytes - 4096)
+def _build_text_only(page: str, url: str, limits: CrawlLimits) -> Snapshot:
+    text = _plain_text(page)
+    max_bytes = max(0, limits.snapshot_bytes - 4096)
     data = escape_html(text).encode("utf-8", "replace")
-    notes = (TEXT_ONLY,) if len(data) <= room else (TEXT_ONLY, CUT)
-    body = data[:room].decode("utf-8", "ignore")
+    notes = (TEXT_ONLY,) if len(data) <= max_bytes else (TEXT_ONLY, CUT)
+    body = data[:max_bytes].decode("utf-8", "ignore")
     body = body[: body.rfind("&")] if body.rfind("&") > body.rfind(";") else body
-    found = Outline(url, url)
-    html = _document("<!doctype html>", found, "<style>pre{white-space:pre-wrap}</style>", f"<pre>{body}</pre>", None)
+    outline = Outline(url, url)
+    html = _render_document(
+        "<!doctype html>", outline, "<style>pre{white-space:pre-wrap}</style>", f"<pre>{body}</pre>", None
+    )
     return Snapshot(html.encode("utf-8", "replace"), 0, 0, notes)
 
 
-def _plain(page: str) -> str:
-    """The words of a page that nobody can parse. Takes time in proportion to its length."""
+def _plain_text(page: str) -> str:
+    """Return the words of a page that cannot be parsed, in time proportional to its length."""
     from html import unescape
 
     lower = page.lower()
     if len(lower) != len(page):  # a few letters change their length
         lower = page
-    kept, position = [], 0
-    opening = re.compile("<(" + "|".join(_UNSEEN) + r")(?=[\s/>])")
+    visible, position = [], 0
+    opening = re.compile("<(" + "|".join(_INVISIBLE) + r")(?=[\s/>])")
     while found := opening.search(lower, position):
-        kept.append(page[position : found.start()])
+        visible.append(page[position : found.start()])
         end = lower.find(f"</{found[1]}", found.end())
         if end < 0:
             position = found.end()
             break
         position = end
-    kept.append(page[position:])
-    text = unescape(_MARKUP.sub(" ", "".join(kept)))
+    visible.append(page[position:])
+    text = unescape(_MARKUP.sub(" ", "".join(visible)))
     lines = (" ".join(line.split()) for line in text.splitlines())
     return "\n".join(line for line in lines if line)

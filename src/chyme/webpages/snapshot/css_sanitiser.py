@@ -1,4 +1,4 @@
-"""Style sheets: parsed, freed of what reaches outside, and filled with the pictures and fonts they name."""
+"""Parses style sheets, strips their addresses, and inserts the pictures and fonts they name."""
 
 from __future__ import annotations
 
@@ -11,35 +11,37 @@ from chyme.webpages.snapshot.data_urls import DATA_URL
 from chyme.webpages.snapshot.fonts import FontFaceRule, PageUsage, keep_font_face
 
 _DROPPED = frozenset({"charset", "import", "namespace", "document", "-moz-document", "viewport", "-ms-viewport"})
-_HOLD_RULES = frozenset({"media", "supports", "layer", "container", "scope", "starting-style"})
-# Signs that styles name by their number, and no drawing and no page may hold.
-_UNWRITABLE = dict.fromkeys([*range(9), 11, 12, *range(14, 32), 127, *range(0xD800, 0xE000), 0xFFFE, 0xFFFF], "\ufffd")
+_RULE_CONTAINERS = frozenset({"media", "supports", "layer", "container", "scope", "starting-style"})
+# Characters that styles may name by number, but neither SVG nor HTML may contain.
+_FORBIDDEN_CHARS = dict.fromkeys(
+    [*range(9), 11, 12, *range(14, 32), 127, *range(0xD800, 0xE000), 0xFFFE, 0xFFFF], "\ufffd"
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Import:
-    """Another sheet, whose rules come before all others, under these conditions."""
+    """An imported sheet, whose rules come before all others, under these conditions."""
 
     address: str
     before: str  # the conditions, as opened blocks
     after: str
-    layers: str = ""  # the order of layers that is told between the import before and this one
+    layers: str = ""  # the order of layers declared between the previous import and this one
 
 
 @dataclass(slots=True)
 class Sheet:
-    """One parsed style sheet. Its rules are written after its holes are filled."""
+    """One parsed style sheet. Its rules are serialised after its placeholders are filled."""
 
     rules: list[Any] = field(default_factory=list)
     imports: list[Import] = field(default_factory=list)
-    holes: list[UrlPlaceholder] = field(default_factory=list)
+    placeholders: list[UrlPlaceholder] = field(default_factory=list)
 
     def to_css(self) -> str:
-        return serialise_tokens(list(_with_fonts(self.rules)))
+        return serialise_tokens(list(_drop_missing_fonts(self.rules)))
 
 
-def read_sheet(css: str, seen: PageUsage | None = None) -> Sheet:
-    """The sheet with its holes. Raises RecursionError for one that is nested beyond reason."""
+def read_sheet(css: str, usage: PageUsage | None = None) -> Sheet:
+    """Parse the sheet and put in placeholders. Raises RecursionError if it is nested too deeply."""
     from tinycss2 import parse_stylesheet  # type: ignore[import-untyped]
 
     sheet = Sheet()
@@ -51,80 +53,82 @@ def read_sheet(css: str, seen: PageUsage | None = None) -> Sheet:
         if node.lower_at_keyword == "layer" and node.content is None:
             node.prelude = strip_urls(node.prelude, [])
             layers.append(node)
-        elif node.lower_at_keyword == "import" and (found := _import(node, serialise_tokens(layers))):
+        elif node.lower_at_keyword == "import" and (found := _parse_import(node, serialise_tokens(layers))):
             sheet.imports.append(found)
             layers = []
-    sheet.rules = _rules(nodes, sheet.holes, seen)
+    sheet.rules = _sanitise_rules(nodes, sheet.placeholders, usage)
     return sheet
 
 
 def read_declarations(css: str) -> tuple[list[Any], list[UrlPlaceholder]]:
-    """The value of a style="", as tokens with their holes."""
+    """Return the value of a style="" as tokens with their placeholders."""
     from tinycss2 import parse_component_value_list
 
-    holes: list[UrlPlaceholder] = []
-    return strip_urls(parse_component_value_list(css, skip_comments=True), holes), holes
+    placeholders: list[UrlPlaceholder] = []
+    return strip_urls(parse_component_value_list(css, skip_comments=True), placeholders), placeholders
 
 
 def serialise_tokens(tokens: list[Any]) -> str:
     from tinycss2 import serialize
 
-    return str(serialize(tokens)).translate(_UNWRITABLE)
+    return str(serialize(tokens)).translate(_FORBIDDEN_CHARS)
 
 
 def strip_css_urls(css: str) -> str:
-    """The sheet without anything that is fetched; empty when it cannot be read."""
+    """Return the sheet without anything that would be fetched; empty if it cannot be parsed."""
     try:
         sheet = read_sheet(css)
-        for hole in sheet.holes:
-            hole.fill(hole.address if DATA_URL.fullmatch(hole.address) else None)
+        for placeholder in sheet.placeholders:
+            placeholder.fill(placeholder.address if DATA_URL.fullmatch(placeholder.address) else None)
         return sheet.to_css()
     except RecursionError:
         return ""
 
 
 def strip_declaration_urls(css: str) -> str:
-    """The same of declarations or of a single value."""
+    """Do the same for declarations or a single value."""
     try:
-        tokens, holes = read_declarations(css)
-        for hole in holes:
-            hole.fill(hole.address if DATA_URL.fullmatch(hole.address) else None)
+        tokens, placeholders = read_declarations(css)
+        for placeholder in placeholders:
+            placeholder.fill(placeholder.address if DATA_URL.fullmatch(placeholder.address) else None)
         return serialise_tokens(tokens)
     except RecursionError:
         return ""
 
 
-def _rules(nodes: list[Any], holes: list[UrlPlaceholder], seen: PageUsage | None) -> list[Any]:
-    kept: list[Any] = []
+def _sanitise_rules(nodes: list[Any], placeholders: list[UrlPlaceholder], usage: PageUsage | None) -> list[Any]:
+    rules: list[Any] = []
     for node in nodes:
         if node.type == "qualified-rule":
-            own: list[UrlPlaceholder] = []
+            rule_placeholders: list[UrlPlaceholder] = []
             node.prelude = strip_urls(node.prelude, [])
-            node.content = strip_urls(node.content, own)
-            if own and (seen is None or _may_match(node.prelude, seen.names)):
-                holes += own
-            kept.append(node)
+            node.content = strip_urls(node.content, rule_placeholders)
+            if rule_placeholders and (usage is None or _may_match(node.prelude, usage.names)):
+                placeholders += rule_placeholders
+            rules.append(node)
         elif node.type == "at-rule" and node.lower_at_keyword not in _DROPPED:
-            kept += _at_rule(node, holes, seen)
-    return kept
+            rules += _sanitise_at_rule(node, placeholders, usage)
+    return rules
 
 
-def _at_rule(node: Any, holes: list[UrlPlaceholder], seen: PageUsage | None) -> list[Any]:
+def _sanitise_at_rule(node: Any, placeholders: list[UrlPlaceholder], usage: PageUsage | None) -> list[Any]:
     from tinycss2 import parse_blocks_contents, parse_rule_list
 
     name = node.lower_at_keyword
     if name == "font-face" and node.content is not None:
         declarations = parse_blocks_contents(node.content, skip_comments=True, skip_whitespace=True)
-        return keep_font_face(node, [one for one in declarations if one.type == "declaration"], holes, seen)
+        return keep_font_face(node, [item for item in declarations if item.type == "declaration"], placeholders, usage)
     node.prelude = strip_urls(node.prelude, [])
-    if node.content is not None and name in _HOLD_RULES:
-        node.content = _rules(parse_rule_list(node.content, skip_comments=True, skip_whitespace=True), holes, seen)
+    if node.content is not None and name in _RULE_CONTAINERS:
+        node.content = _sanitise_rules(
+            parse_rule_list(node.content, skip_comments=True, skip_whitespace=True), placeholders, usage
+        )
     elif node.content is not None:
-        node.content = strip_urls(node.content, holes)
+        node.content = strip_urls(node.content, placeholders)
     return [node]
 
 
-def _import(node: Any, layers: str) -> Import | None:
+def _parse_import(node: Any, layers: str) -> Import | None:
     tokens = [token for token in node.prelude if token.type not in ("whitespace", "comment")]
     address = address_of(tokens[0]) if tokens else None
     if address is None and tokens and tokens[0].type == "string":
@@ -144,26 +148,26 @@ def _import(node: Any, layers: str) -> Import | None:
     return Import(address, "".join(opened), "}" * len(opened), layers)
 
 
-def _with_fonts(rules: list[Any]) -> Iterator[Any]:
-    """The rules, without fonts that were not kept."""
+def _drop_missing_fonts(rules: list[Any]) -> Iterator[Any]:
+    """Yield the rules without those of fonts that were not inserted."""
     for rule in rules:
         if isinstance(rule, FontFaceRule):
             if rule.token.representation != NONE:
                 yield rule.rule
         else:
-            if rule.type == "at-rule" and rule.lower_at_keyword in _HOLD_RULES and rule.content is not None:
-                rule.content = list(_with_fonts(rule.content))
+            if rule.type == "at-rule" and rule.lower_at_keyword in _RULE_CONTAINERS and rule.content is not None:
+                rule.content = list(_drop_missing_fonts(rule.content))
             yield rule
 
 
 def _may_match(prelude: list[Any], names: frozenset[str]) -> bool:
-    """Whether any of the selectors does without classes and ids that the page has not."""
+    """Whether any of the selectors uses only classes and ids that the page has."""
     fits = True
-    for at, node in enumerate(prelude):
+    for i, node in enumerate(prelude):
         if node == ",":
             if fits:
                 return True
             fits = True
-        elif node.type == "hash" or (node.type == "ident" and at and prelude[at - 1] == "."):
+        elif node.type == "hash" or (node.type == "ident" and i and prelude[i - 1] == "."):
             fits = fits and node.value in names
     return fits

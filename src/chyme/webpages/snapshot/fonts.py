@@ -1,4 +1,4 @@
-"""Fonts of a style sheet: one source of each, and only where the page has letters for it."""
+"""Selects the fonts of a style sheet: one source of each, and only if the page has letters for it."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from chyme.webpages.snapshot.css_urls import NONE, UrlPlaceholder, address_of, m
 
 @dataclass(frozen=True, slots=True)
 class PageUsage:
-    """What a page holds, so that nothing is fetched for rules that match nothing in it."""
+    """What a page contains, so that nothing is fetched for rules that match nothing in it."""
 
     names: frozenset[str] = frozenset()  # its classes and ids
     letters: frozenset[int] = frozenset()  # code points of its text
 
 
 class FontFaceRule:
-    """Marks a @font-face rule by the token that must be filled for it to be of any use."""
+    """A @font-face rule with the token that must be filled for it to be of use."""
 
     __slots__ = ("rule", "token")
 
@@ -27,18 +27,18 @@ class FontFaceRule:
 
 
 def keep_font_face(
-    node: Any, declarations: list[Any], holes: list[UrlPlaceholder], seen: PageUsage | None
+    node: Any, declarations: list[Any], placeholders: list[UrlPlaceholder], usage: PageUsage | None
 ) -> list[Any]:
-    """The rule with the one source that is worth fetching; nothing when the page has no letter for it."""
+    """Return the rule with the one source worth fetching; nothing if the page has no letter for it."""
     source = None
     for declaration in declarations:
-        if declaration.lower_name == "unicode-range" and seen is not None and not _in_range(declaration, seen):
+        if declaration.lower_name == "unicode-range" and usage is not None and not _has_letters(declaration, usage):
             return []
         if declaration.lower_name == "src":
             source = _best_source(declaration) or source
     if source is None:
         return []
-    token = make_placeholder(source, holes, NONE, font=True)
+    token = make_placeholder(source, placeholders, NONE, font=True)
     for declaration in declarations:
         declaration.value = [token] if declaration.lower_name == "src" else strip_urls(declaration.value, [])
     node.prelude = []
@@ -47,28 +47,30 @@ def keep_font_face(
 
 
 def _best_source(declaration: Any) -> str | None:
-    """The first address of a WOFF2 font, else of a WOFF font."""
-    found: dict[str, str] = {}
+    """Return the first address of a WOFF2 font, else of a WOFF font."""
+    by_format: dict[str, str] = {}
     address = ""
     for token in [*declaration.value, None]:
         if token is None or token == ",":
-            ending = address.partition("?")[0].partition("#")[0].lower()
+            path = address.partition("?")[0].partition("#")[0].lower()
             for kind in ("woff2", "woff"):
-                if ending.endswith(f".{kind}") or (address[:5].lower() == "data:" and kind in address[:60]):
-                    found.setdefault(kind, address)
+                if path.endswith(f".{kind}") or (address[:5].lower() == "data:" and kind in address[:60]):
+                    by_format.setdefault(kind, address)
             address = ""
-        elif (written := address_of(token)) is not None:
-            address = written
+        elif (token_address := address_of(token)) is not None:
+            address = token_address
         elif token.type == "function" and token.lower_name == "format" and address:
-            told = "".join(str(part.value) for part in token.arguments if part.type in ("string", "ident")).lower()
-            if told in ("woff2", "woff"):
-                found.setdefault(told, address)
-    return found.get("woff2") or found.get("woff")
+            format_name = "".join(
+                str(part.value) for part in token.arguments if part.type in ("string", "ident")
+            ).lower()
+            if format_name in ("woff2", "woff"):
+                by_format.setdefault(format_name, address)
+    return by_format.get("woff2") or by_format.get("woff")
 
 
-def _in_range(declaration: Any, seen: PageUsage) -> bool:
+def _has_letters(declaration: Any, usage: PageUsage) -> bool:
     ranges = [(token.start, token.end) for token in declaration.value if token.type == "unicode-range"]
-    return not ranges or any(first <= letter <= last for letter in seen.letters for first, last in ranges)
+    return not ranges or any(first <= letter <= last for letter in usage.letters for first, last in ranges)
 
 
 def _semicolon() -> Any:

@@ -1,7 +1,7 @@
-"""Which elements and attributes a kept page may have, held by a parser that reads as browsers do.
+"""Removes elements and attributes that a snapshot must not contain, with a parser that reads as browsers do.
 
-Nothing that is written without escaping (script, style, noscript, iframe, title of a drawing …) is let through. So
-whatever tree a browser builds of the result, it has no element and no attribute that is not named here.
+Nothing that is serialised without escaping (script, style, noscript, iframe, title of an SVG …) passes. So whatever
+tree a browser builds from the result, it has no element and no attribute that is not allowed here.
 """
 
 from __future__ import annotations
@@ -23,90 +23,90 @@ from chyme.webpages.snapshot.data_urls import DATA_URL
 from chyme.webpages.snapshot.parser_process import run_in_fork
 
 SECONDS = 8.0
-_STANDING_IN = frozenset({"x-html", "x-body", "x-noscript", "x-frameset", "x-frame", "x-template"})
-_GONE_WITH_TEXT = frozenset({"script", "template", "noembed", "noframes", "canvas", "annotation", "annotation-xml"})
+_PLACEHOLDER_ELEMENTS = frozenset({"x-html", "x-body", "x-noscript", "x-frameset", "x-frame", "x-template"})
+_REMOVED_WITH_TEXT = frozenset({"script", "template", "noembed", "noframes", "canvas", "annotation", "annotation-xml"})
 _PREFIXES = {"data-", "aria-", "_ngcontent-", "_nghost-"}
 _SCHEMES = {"http", "https", "mailto", "tel", "data"}
-_RENAMED = re.compile(r"<(/?)(html|body|noscript|frameset|frame)(?=[\s/>])", re.IGNORECASE)
-_SHOWN_TEMPLATE = re.compile(
+_RENAMED_TAG = re.compile(r"<(/?)(html|body|noscript|frameset|frame)(?=[\s/>])", re.IGNORECASE)
+_SHADOW_TEMPLATE = re.compile(
     r"<template(?=\s[^<>]{0,300}\bshadowrootmode\s?=\s?[\"']?(?:open|closed)\b)", re.IGNORECASE
 )
 _TEMPLATE_END = re.compile(r"(?=</template[\s>])", re.IGNORECASE)
 _XML = re.compile(r"\s{0,100}<\?xml\s")
-_CLOSED_AT_ONCE = re.compile(
+_SELF_CLOSED = re.compile(
     r"<(script|style|title|textarea|iframe|noscript)(?=[\s/])((?:[^<>\"'/]|\"[^\"<]*\"|'[^'<]*'|/(?!>))*)/>"
 )
-_OWN_NAME = re.compile(r"<([a-z][a-z0-9]{0,30}(?:-[a-z0-9]{1,30}){1,6})(?=[\s/>])", re.IGNORECASE)
+_CUSTOM_NAME = re.compile(r"<([a-z][a-z0-9]{0,30}(?:-[a-z0-9]{1,30}){1,6})(?=[\s/>])", re.IGNORECASE)
 _RESERVED = frozenset({"annotation-xml", "color-profile", "font-face", "missing-glyph"})
-MOST_OWN_NAMES = 500
-LONGEST_OWN_DATA = 512  # characters of a data-… attribute
+MAX_CUSTOM_NAMES = 500
+MAX_DATA_CHARS = 512  # characters of a data-… attribute
 _LINK = re.compile(r"(?:https?|mailto|tel):", re.IGNORECASE)
-_DRAWN_REFERENCE = re.compile(r"\s*#[^\s]*")
-_SET = re.compile(r"(\S+) \d{1,5}(?:\.\d{1,3})?[wx]")
+_FRAGMENT = re.compile(r"\s*#[^\s]*")
+_SRCSET = re.compile(r"(\S+) \d{1,5}(?:\.\d{1,3})?[wx]")
 
 
 def custom_element_names(page: str) -> frozenset[str]:
-    """Names of the page's custom elements, on which its styles often hang."""
+    """Return the names of the page's custom elements, on which its styles often depend."""
     found: set[str] = set()
-    for match in _OWN_NAME.finditer(page):
+    for match in _CUSTOM_NAME.finditer(page):
         name = match[1].lower()
-        if name not in _RESERVED and name not in _STANDING_IN and not name.startswith("font-face"):
+        if name not in _RESERVED and name not in _PLACEHOLDER_ELEMENTS and not name.startswith("font-face"):
             found.add(name)
-            if len(found) >= MOST_OWN_NAMES:
+            if len(found) >= MAX_CUSTOM_NAMES:
                 break
     return frozenset(found)
 
 
-def normalise_html(page: str, own: Set[str], most: int) -> str | None:
-    """The page in regular form, as browsers understand it, for us to look into; None when that cannot be had.
+def normalise_html(page: str, custom_names: Set[str], max_bytes: int) -> str | None:
+    """Return the page in regular form, as browsers understand it, for further inspection; None on failure.
 
-    <html>, <body>, <noscript> and frames, which are read in ways of their own, come out as x-html, x-body and so on;
+    <html>, <body>, <noscript> and frames, which have parsing rules of their own, come out as x-html, x-body and so on;
     so do templates that browsers show at once.
     """
-    made = run_in_fork(partial(_regular, page, own), SECONDS, most)
-    return None if made is None else made.decode("utf-8", "replace")
+    html = run_in_fork(partial(_normalise, page, custom_names), SECONDS, max_bytes)
+    return None if html is None else html.decode("utf-8", "replace")
 
 
-def sanitise_body(body: str, own: Set[str], styles: Set[str], most: int) -> str | None:
-    """What may go out of what is to be inside <body>; None when that cannot be had. `styles` are values of style=""
-    that hold nothing but what was let into them.
+def sanitise_body(body: str, custom_names: Set[str], styles: Set[str], max_bytes: int) -> str | None:
+    """Return the allowed part of the contents of <body>; None on failure. `styles`: values of style="" that are
+    already sanitised.
     """
-    made = run_in_fork(partial(_sanitised, body, own, styles), SECONDS, most)
-    return None if made is None else made.decode("utf-8", "replace")
+    html = run_in_fork(partial(_sanitise, body, custom_names, styles), SECONDS, max_bytes)
+    return None if html is None else html.decode("utf-8", "replace")
 
 
-def _regular(page: str, own: Set[str]) -> bytes:
+def _normalise(page: str, custom_names: Set[str]) -> bytes:
     import nh3
 
-    if _XML.match(page):  # where everything may be closed at once; else it would swallow what follows
-        page = _CLOSED_AT_ONCE.sub(r"<\1\2></\1>", page)
-    page, shown = _SHOWN_TEMPLATE.subn("<x-template", page)
-    if shown:  # an end of what is not open is passed over
+    if _XML.match(page):  # XML may self-close any element; HTML would swallow what follows
+        page = _SELF_CLOSED.sub(r"<\1\2></\1>", page)
+    page, shadow_templates = _SHADOW_TEMPLATE.subn("<x-template", page)
+    if shadow_templates:  # parsers ignore end tags of elements that are not open
         page = _TEMPLATE_END.sub("</x-template>", page)
     return nh3.clean(
-        _RENAMED.sub(r"<\1x-\2", page),
-        tags=HTML_ELEMENTS | SVG_ELEMENTS | MATHML_ELEMENTS | INSPECTED_ELEMENTS | _STANDING_IN | own,
-        clean_content_tags=_GONE_WITH_TEXT,
+        _RENAMED_TAG.sub(r"<\1x-\2", page),
+        tags=HTML_ELEMENTS | SVG_ELEMENTS | MATHML_ELEMENTS | INSPECTED_ELEMENTS | _PLACEHOLDER_ELEMENTS | custom_names,
+        clean_content_tags=_REMOVED_WITH_TEXT,
         attributes={
             "*": GLOBAL_ATTRIBUTES | SVG_ATTRIBUTES | INSPECTED_ATTRIBUTES,
             "link": {"onload"},
-        },  # no <link> ever goes out
+        },  # no <link> is ever written
         generic_attribute_prefixes=_PREFIXES,
         url_schemes=_SCHEMES | {"javascript"},
         link_rel=None,
     ).encode("utf-8", "replace")
 
 
-def _sanitised(body: str, own: Set[str], styles: Set[str]) -> bytes:
+def _sanitise(body: str, custom_names: Set[str], styles: Set[str]) -> bytes:
     import nh3
 
     def approved(tag: str, attribute: str, value: str) -> str | None:
-        return value if _may_stay(tag, attribute, value, styles) else None
+        return value if _is_allowed(tag, attribute, value, styles) else None
 
     return nh3.clean(
         body,
-        tags=HTML_ELEMENTS | SVG_ELEMENTS | MATHML_ELEMENTS | own,
-        clean_content_tags=_GONE_WITH_TEXT | {"style", "iframe", "noscript", "title", "xmp", "object"},
+        tags=HTML_ELEMENTS | SVG_ELEMENTS | MATHML_ELEMENTS | custom_names,
+        clean_content_tags=_REMOVED_WITH_TEXT | {"style", "iframe", "noscript", "title", "xmp", "object"},
         attributes={"*": (GLOBAL_ATTRIBUTES | SVG_ATTRIBUTES) - {"rel"}},
         attribute_filter=approved,
         generic_attribute_prefixes=_PREFIXES,
@@ -116,11 +116,11 @@ def _sanitised(body: str, own: Set[str], styles: Set[str]) -> bytes:
 
 
 def may_contain_url(value: str) -> bool:
-    """Whether a value of a drawing's attribute may name an address: then it is treated as style."""
+    """Whether an SVG attribute may contain an address: then it is treated as style."""
     return "\\" in value or "url" in value.lower()
 
 
-def _may_stay(tag: str, attribute: str, value: str, styles: Set[str]) -> bool:
+def _is_allowed(tag: str, attribute: str, value: str, styles: Set[str]) -> bool:
     if attribute == "style":
         return value in styles
     if attribute in ("href", "xlink:href"):
@@ -128,11 +128,11 @@ def _may_stay(tag: str, attribute: str, value: str, styles: Set[str]) -> bool:
             return attribute == "href" and (value.startswith("#") or _LINK.match(value) is not None)
         if tag == "image":
             return DATA_URL.fullmatch(value) is not None
-        return tag in SVG_ELEMENTS and _DRAWN_REFERENCE.fullmatch(value) is not None
+        return tag in SVG_ELEMENTS and _FRAGMENT.fullmatch(value) is not None
     if attribute in ("src", "poster"):
         return tag in ("img", "video", "input") and DATA_URL.fullmatch(value) is not None
     if attribute == "srcset":
-        found = _SET.fullmatch(value)
+        found = _SRCSET.fullmatch(value)
         return tag == "img" and found is not None and DATA_URL.fullmatch(found[1]) is not None
     if attribute == "method":
         return value == "dialog"
@@ -140,4 +140,4 @@ def _may_stay(tag: str, attribute: str, value: str, styles: Set[str]) -> bool:
         return value == "_blank"
     if attribute in SVG_ATTRIBUTES and may_contain_url(value):
         return value in styles
-    return not attribute.startswith("data-") or len(value) <= LONGEST_OWN_DATA
+    return not attribute.startswith("data-") or len(value) <= MAX_DATA_CHARS

@@ -1,52 +1,52 @@
-"""Drawings (SVG) from elsewhere, made harmless before they are kept."""
+"""Sanitises SVG files before they are stored."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from chyme.webpages.snapshot.css_sanitiser import strip_css_urls, strip_declaration_urls
-from chyme.webpages.snapshot.data_urls import DATA_URL, HEAD
+from chyme.webpages.snapshot.data_urls import DATA_URL, SVG_HEAD_BYTES
 
-LARGEST = 2 << 20  # markup of one drawing
-_GONE = frozenset(
+MAX_SVG_BYTES = 2 << 20  # of one file
+_REMOVED = frozenset(
     {"script", "foreignobject", "handler", "listener", "iframe", "object", "embed", "audio", "video", "set", "animate"}
     | {"animatemotion", "animatetransform", "discard"}
 )
 
 
 def sanitise_svg(data: bytes) -> bytes | None:
-    """The drawing without scripts, entities and anything that reaches outside; None when it is none."""
+    """Return the SVG without scripts, entities and external references; None if it is not an SVG."""
     from lxml import etree  # type: ignore[import-untyped]
 
-    if len(data) > LARGEST or b"<" not in data[:HEAD]:
+    if len(data) > MAX_SVG_BYTES or b"<" not in data[:SVG_HEAD_BYTES]:
         return None
     parser = etree.XMLParser(
         resolve_entities=False, load_dtd=False, no_network=True, huge_tree=False, remove_comments=True, remove_pis=True
     )
     try:
         root = etree.fromstring(data, parser)
-        return _harmless(root) if _local(root) == "svg" else None
+        return _sanitise_tree(root) if _local_name(root) == "svg" else None
     except (etree.XMLSyntaxError, ValueError):
         return None
 
 
-def _harmless(root: Any) -> bytes:
+def _sanitise_tree(root: Any) -> bytes:
     from lxml import etree
 
     for element in list(root.iter()):
-        if not isinstance(element.tag, str) or _local(element) in _GONE:  # entities too: nobody expands them
+        if not isinstance(element.tag, str) or _local_name(element) in _REMOVED:  # entities too: never expanded
             if element.getparent() is not None:
                 element.getparent().remove(element)
         else:
-            if _local(element) == "style":
+            if _local_name(element) == "style":
                 element.text = strip_css_urls("".join(element.itertext()))
                 del element[:]
-            _quieten(element)
-    written: bytes = etree.tostring(root, encoding="utf-8", with_tail=False)
-    return written
+            _sanitise_attributes(element)
+    serialised: bytes = etree.tostring(root, encoding="utf-8", with_tail=False)
+    return serialised
 
 
-def _quieten(element: object) -> None:
+def _sanitise_attributes(element: object) -> None:
     from lxml import etree
 
     attributes = element.attrib  # type: ignore[attr-defined]
@@ -61,7 +61,7 @@ def _quieten(element: object) -> None:
             attributes[name] = strip_declaration_urls(value)
 
 
-def _local(element: object) -> str:
+def _local_name(element: object) -> str:
     from lxml import etree
 
     return str(etree.QName(element).localname).lower()

@@ -1,4 +1,4 @@
-"""Icons that a page takes out of a drawing elsewhere (<use href="icons.svg#leaf">), drawn in place."""
+"""Inlines icons that a page takes from another SVG file (<use href="icons.svg#leaf">)."""
 
 from __future__ import annotations
 
@@ -9,27 +9,27 @@ from xml.etree.ElementTree import Element
 from chyme.webpages.snapshot.allowlist import GLOBAL_ATTRIBUTES, SVG_ATTRIBUTES, SVG_ELEMENTS
 from chyme.webpages.snapshot.html_sanitiser import may_contain_url
 
-_PLACED = ("class", "id", "x", "y", "width", "height", "transform", "fill")
+_KEPT_ATTRIBUTES = ("class", "id", "x", "y", "width", "height", "transform", "fill")
 _NOT_COPIED = frozenset({"id", "class", "style", "href", "src"})
 
 
-def extract_icons(drawing: bytes, wanted: Iterable[str]) -> Mapping[str, Element]:
-    """The parts of a harmless drawing with these ids, as elements of a page."""
+def extract_icons(svg: bytes, wanted: Iterable[str]) -> Mapping[str, Element]:
+    """Return the elements of a sanitised SVG with these ids, as elements of a page."""
     from lxml import etree  # type: ignore[import-untyped]
 
     names = set(wanted)
     parser = etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=False)
-    found: dict[str, Element] = {}
-    for element in etree.fromstring(drawing, parser).iter():
+    icons: dict[str, Element] = {}
+    for element in etree.fromstring(svg, parser).iter():
         name = element.get("id") if isinstance(element.tag, str) else None
-        if name in names and name not in found:
-            found[name] = _copied(element)
-    return found
+        if name in names and name not in icons:
+            icons[name] = _copy_element(element)
+    return icons
 
 
 def insert_icon(use: Element, icon: Element) -> None:
-    """Put the icon where it is used."""
-    use.attrib = {name: use.attrib[name] for name in _PLACED if name in use.attrib}
+    """Put the icon in place of the <use>."""
+    use.attrib = {name: use.attrib[name] for name in _KEPT_ATTRIBUTES if name in use.attrib}
     use.tag = "g"
     if icon.tag in ("symbol", "svg"):
         use.tag = "svg"
@@ -39,7 +39,7 @@ def insert_icon(use: Element, icon: Element) -> None:
         use[:] = [icon]
 
 
-def _copied(element: Any) -> Element:
+def _copy_element(element: Any) -> Element:
     local = element.tag.rpartition("}")[2]
     copy = Element(local)
     for name, value in element.attrib.items():
@@ -48,7 +48,7 @@ def _copied(element: Any) -> Element:
     copy.text = element.text
     for child in element:
         if isinstance(child.tag, str) and child.tag.rpartition("}")[2] in SVG_ELEMENTS - {"use", "image"}:
-            inner = _copied(child)
+            inner = _copy_element(child)
             inner.tail = child.tail
             copy.append(inner)
     return copy

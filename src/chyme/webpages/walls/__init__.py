@@ -1,1 +1,1 @@
-"""Telling a page from a login form, a bot check or a paywall."""
+"""Distinguishes a page from a login form, a bot check or a paywall."""

@@ -1,7 +1,7 @@
-"""Tell a page from what stands in front of it: checks for robots, logins, consent, paywalls, empty shells.
+"""Detects walls in front of a page: checks for robots, logins, consent, paywalls, empty shells.
 
-A wall needs little text or a telling status, and signs that do not depend on each other: an article *about* captchas,
-a page with a login form in its header or a captcha under its comments stays what it is.
+A wall needs little text or a significant status, and several independent signs: an article *about* captchas, or a page
+with a login form in its header or a captcha under its comments, counts as a page.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from enum import StrEnum
 from types import MappingProxyType
 from urllib.parse import SplitResult, urlsplit
 
-from chyme.webpages.walls import phrases as words_of
+from chyme.webpages.walls import phrases
 
-WALL_MAX_WORDS = 200  # words; a page that says more is no wall, unless its status says so
-PAGE_MIN_WORDS = 400  # words; with so many even a refusing status came with a page
-SHELL_MAX_WORDS = 50  # words; below them a page with scripts has not been made yet
-EMPTY_MAX_WORDS = 30  # words
+WALL_MAX_WORDS = 200  # a page with more is no wall, unless its status says so
+PAGE_MIN_WORDS = 400  # with this many, even a response with a refusing status is a page
+SHELL_MAX_WORDS = 50  # with fewer, a page with scripts has not been built yet
+EMPTY_MAX_WORDS = 30
 
 
 class Wall(StrEnum):
-    """What came instead of a page, or that nothing did."""
+    """What was sent instead of the page; CONTENT: the page itself."""
 
     CONTENT = "content"
     NEEDS_SCRIPT = "needs script"
@@ -37,17 +37,17 @@ class Wall(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ResponseFacts:
-    """What is known about an answer. Texts as they stand; names of headers in small letters."""
+    """What is known about a response. Texts are unchanged; names of headers are in lower case."""
 
     status: int
     asked: str  # the address in the link
-    url: str  # where the answer came from in the end
-    words: int  # of what was read as its text
+    url: str  # of the response, after all redirects
+    words: int  # of the extracted text
     headers: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     title: str = ""
-    beginning: str = ""  # of everything it shows, banners and forms too
-    ending: str = ""  # of what was read as its text
-    shown: int = 0  # words it shows, banners and forms too
+    beginning: str = ""  # of everything it shows, including banners and forms
+    ending: str = ""  # of the extracted text
+    shown: int = 0  # words it shows, including banners and forms
     password: bool = False
     fields: int = 0
     markers: frozenset[str] = frozenset()
@@ -59,38 +59,38 @@ class ResponseFacts:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What an answer is, in a word and in a sentence for people: what it is, and the way out."""
+    """What a response is, and a sentence for people: what it is, and what to do."""
 
     wall: Wall
     sentence: str = ""
 
     @property
     def readable(self) -> bool:
-        """Whether its text is the page's; the sentence, if any, is then a note to it."""
+        """Whether its text is that of the page; the sentence, if any, is then a note about it."""
         return self.wall in (Wall.CONTENT, Wall.PAYWALL)
 
 
 def detect_wall(facts: ResponseFacts) -> Finding:
-    """What came back when the page was asked for."""
-    for wall, is_it in (
-        (Wall.BOT_WALL, _checks_for_robots),
-        (Wall.COOKIE_WALL, _asks_for_consent),
+    """Return what the response is: the page or a wall."""
+    for wall, matches in (
+        (Wall.BOT_WALL, _is_bot_wall),
+        (Wall.COOKIE_WALL, _is_cookie_wall),
         (Wall.NOT_FOUND, _is_missing),
-        (Wall.LOGIN, _asks_to_sign_in),
-        (Wall.REFUSED, _refuses),
+        (Wall.LOGIN, _is_login),
+        (Wall.REFUSED, _is_refused),
         (Wall.NEEDS_SCRIPT, _is_shell),
         (Wall.ELSEWHERE, _is_elsewhere),
-        (Wall.PAYWALL, _asks_to_pay),
+        (Wall.PAYWALL, _is_paywall),
     ):
-        if is_it(facts):
-            return Finding(wall, _sentence(wall, facts))
+        if matches(facts):
+            return Finding(wall, _describe(wall, facts))
     if facts.status >= 400:
         return Finding(Wall.CONTENT, f"the server answered {facts.status}, and sent this text with it")
     return Finding(Wall.CONTENT)
 
 
 def needs_script(words: int, shown: int, empty_root: bool, asks_for_script: bool, script_chars: int) -> bool:
-    """Whether the page as it was sent holds nothing, and scripts that would make something of it."""
+    """Whether the page as sent has no text, but scripts that would build it."""
     if script_chars == 0:
         return False
     if words < SHELL_MAX_WORDS and (empty_root or asks_for_script):
@@ -100,59 +100,59 @@ def needs_script(words: int, shown: int, empty_root: bool, asks_for_script: bool
     return words < EMPTY_MAX_WORDS and shown < SHELL_MAX_WORDS and script_chars > 2_000
 
 
-_SURE_HEADERS = {
+_CHALLENGE_HEADERS = {
     "cf-mitigated": ("challenge",),
     "x-vercel-mitigated": ("challenge", "deny"),
     "x-amzn-waf-action": ("challenge", "captcha"),
 }
-_GUARDS = ("x-datadome", "x-dd-b", "x-kpsdk-ct", "x-sucuri-id", "x-iinfo")
-_GUARDING = re.compile(r"cloudflare|akamaighost|datadome|ddos-guard|sucuri|incapsula|imperva|qrator|bunnyshield")
-_REFUSING = frozenset((202, 403, 405, 406, 418, 429, 430, 444, 456, 503, 520, 999))
+_GUARD_HEADERS = ("x-datadome", "x-dd-b", "x-kpsdk-ct", "x-sucuri-id", "x-iinfo")
+_GUARD_SERVERS = re.compile(r"cloudflare|akamaighost|datadome|ddos-guard|sucuri|incapsula|imperva|qrator|bunnyshield")
+_REFUSING_STATUSES = frozenset((202, 403, 405, 406, 418, 429, 430, 444, 456, 503, 520, 999))
 _COMMON_TITLES = re.compile(
     r"(?:403 )?forbidden|blocked|access denied|request rejected|please wait|un momento|подождите"
 )
 _ARTICLE_NAME = re.compile(r"(?:[^-_]+[-_]){3,}|\d{4,}")
-_FRONT = re.compile(r"/?(?:[a-z]{2}(?:[-_][a-z]{2})?/?)?(?:index\.\w{3,5}|home/?)?", re.IGNORECASE)
+_FRONT_PATH = re.compile(r"/?(?:[a-z]{2}(?:[-_][a-z]{2})?/?)?(?:index\.\w{3,5}|home/?)?", re.IGNORECASE)
 
 
-def _checks_for_robots(facts: ResponseFacts) -> bool:
-    for name, values in _SURE_HEADERS.items():
+def _is_bot_wall(facts: ResponseFacts) -> bool:
+    for name, values in _CHALLENGE_HEADERS.items():
         if facts.headers.get(name, "").lower() in values:
             return True
-    refusing = facts.status in _REFUSING
-    if facts.words >= (PAGE_MIN_WORDS if refusing else WALL_MAX_WORDS):
+    has_refusing_status = facts.status in _REFUSING_STATUSES
+    if facts.words >= (PAGE_MIN_WORDS if has_refusing_status else WALL_MAX_WORDS):
         return False
     title = facts.title.lower().strip()
-    named = bool(words_of.BOT_TITLES.fullmatch(title))
-    common = bool(_COMMON_TITLES.match(title))
-    said = bool(words_of.BOT_PHRASES.search(facts.beginning.lower()))
-    challenge = any(marker.endswith("-challenge") for marker in facts.markers)
-    captcha = "captcha" in facts.markers and not facts.password and facts.fields < 2
-    guarded = bool(_GUARDING.search(facts.headers.get("server", "").lower())) or any(
-        name in facts.headers for name in _GUARDS
+    has_bot_title = bool(phrases.BOT_TITLES.fullmatch(title))
+    has_common_title = bool(_COMMON_TITLES.match(title))
+    has_bot_phrase = bool(phrases.BOT_PHRASES.search(facts.beginning.lower()))
+    has_challenge = any(marker.endswith("-challenge") for marker in facts.markers)
+    has_captcha = "captcha" in facts.markers and not facts.password and facts.fields < 2
+    has_guard = bool(_GUARD_SERVERS.search(facts.headers.get("server", "").lower())) or any(
+        name in facts.headers for name in _GUARD_HEADERS
     )
-    if refusing:
-        if challenge or said or captcha or (named and not common):
+    if has_refusing_status:
+        if has_challenge or has_bot_phrase or has_captcha or (has_bot_title and not has_common_title):
             return True
-        return guarded and (named or facts.words < EMPTY_MAX_WORDS) and facts.status != 202
-    if challenge:
-        return named or said or captcha or facts.words < EMPTY_MAX_WORDS / 2
-    if named and not common:
-        return said or captcha or (guarded and facts.words < EMPTY_MAX_WORDS)
-    return captcha and said and facts.words < EMPTY_MAX_WORDS * 2
+        return has_guard and (has_bot_title or facts.words < EMPTY_MAX_WORDS) and facts.status != 202
+    if has_challenge:
+        return has_bot_title or has_bot_phrase or has_captcha or facts.words < EMPTY_MAX_WORDS / 2
+    if has_bot_title and not has_common_title:
+        return has_bot_phrase or has_captcha or (has_guard and facts.words < EMPTY_MAX_WORDS)
+    return has_captcha and has_bot_phrase and facts.words < EMPTY_MAX_WORDS * 2
 
 
-def _asks_for_consent(facts: ResponseFacts) -> bool:
+def _is_cookie_wall(facts: ResponseFacts) -> bool:
     if facts.words >= WALL_MAX_WORDS or facts.status >= 500:
         return False
-    host, asked = _host(facts.url), _host(facts.asked)
-    if host != asked and words_of.CONSENT_HOSTS.search(host):
+    host, requested_host = _host(facts.url), _host(facts.asked)
+    if host != requested_host and phrases.CONSENT_HOSTS.search(host):
         return True
-    said = sum(bool(group.search(facts.beginning.lower())) for group in words_of.CONSENT_PHRASES)
-    if words_of.CONSENT_TITLES.fullmatch(facts.title.lower().strip()):
-        return said >= 2
-    whole = facts.shown >= EMPTY_MAX_WORDS or facts.script_chars == 0  # else scripts may still bring the page
-    return said >= 3 and facts.words < EMPTY_MAX_WORDS and whole and not facts.empty_root
+    phrase_count = sum(bool(group.search(facts.beginning.lower())) for group in phrases.CONSENT_PHRASES)
+    if phrases.CONSENT_TITLES.fullmatch(facts.title.lower().strip()):
+        return phrase_count >= 2
+    is_complete = facts.shown >= EMPTY_MAX_WORDS or facts.script_chars == 0  # else scripts may still load the page
+    return phrase_count >= 3 and facts.words < EMPTY_MAX_WORDS and is_complete and not facts.empty_root
 
 
 def _is_missing(facts: ResponseFacts) -> bool:
@@ -160,28 +160,28 @@ def _is_missing(facts: ResponseFacts) -> bool:
         return True
     if facts.status >= 400 or facts.words >= WALL_MAX_WORDS or facts.empty_root:
         return False
-    named = words_of.MISSING_TITLES.fullmatch(facts.title.lower().strip())
-    return bool(named and words_of.MISSING_PHRASES.search(facts.beginning[:1_000].lower()))
+    has_missing_title = phrases.MISSING_TITLES.fullmatch(facts.title.lower().strip())
+    return bool(has_missing_title and phrases.MISSING_PHRASES.search(facts.beginning[:1_000].lower()))
 
 
-def _asks_to_sign_in(facts: ResponseFacts) -> bool:
+def _is_login(facts: ResponseFacts) -> bool:
     if facts.status in (401, 407):
         return True
     if facts.words >= WALL_MAX_WORDS or facts.status >= 500:
         return False
-    there, asked = _path(facts.url), _path(facts.asked)
-    sent = facts.url != facts.asked and bool(words_of.LOGIN_PATHS.search(there)) and there != asked
+    path, requested_path = _path(facts.url), _path(facts.asked)
+    was_redirected = facts.url != facts.asked and bool(phrases.LOGIN_PATHS.search(path)) and path != requested_path
     signs = (
         facts.password,
-        bool(words_of.LOGIN_TITLES.fullmatch(facts.title.lower().strip())),
-        sent,
-        bool(words_of.LOGIN_PHRASES.search(facts.beginning.lower())),
+        bool(phrases.LOGIN_TITLES.fullmatch(facts.title.lower().strip())),
+        was_redirected,
+        bool(phrases.LOGIN_PHRASES.search(facts.beginning.lower())),
     )
-    telling = facts.password or sent or facts.status == 403
-    return telling and sum(signs) >= 2
+    is_significant = facts.password or was_redirected or facts.status == 403
+    return is_significant and sum(signs) >= 2
 
 
-def _refuses(facts: ResponseFacts) -> bool:
+def _is_refused(facts: ResponseFacts) -> bool:
     return facts.status >= 400 and facts.words < PAGE_MIN_WORDS
 
 
@@ -190,40 +190,40 @@ def _is_shell(facts: ResponseFacts) -> bool:
 
 
 def _is_elsewhere(facts: ResponseFacts) -> bool:
-    if facts.words < WALL_MAX_WORDS and words_of.PARKED_PHRASES.search(facts.beginning.lower()):
+    if facts.words < WALL_MAX_WORDS and phrases.PARKED_PHRASES.search(facts.beginning.lower()):
         return True
     if _host(facts.url) != _host(facts.asked):
-        return False  # short links lead to front pages too
-    asked, there = _parts(facts.asked), _parts(facts.url)
-    last = asked.path.rstrip("/").rpartition("/")[2]
+        return False  # short links may lead to front pages
+    link, final = _split(facts.asked), _split(facts.url)
+    last = link.path.rstrip("/").rpartition("/")[2]
     return bool(
-        _ARTICLE_NAME.search(last) and _FRONT.fullmatch(there.path) and not there.query and asked.path != there.path
+        _ARTICLE_NAME.search(last) and _FRONT_PATH.fullmatch(final.path) and not final.query and link.path != final.path
     )
 
 
-def _asks_to_pay(facts: ResponseFacts) -> bool:
+def _is_paywall(facts: ResponseFacts) -> bool:
     if facts.free is False:
         return True
     ending = facts.ending[-1_500:].lower()
-    if words_of.PAYWALL_PHRASES.search(ending):
+    if phrases.PAYWALL_PHRASES.search(ending):
         return True
-    return facts.words < WALL_MAX_WORDS and bool(words_of.PAYWALL_PHRASES.search(facts.beginning.lower()))
+    return facts.words < WALL_MAX_WORDS and bool(phrases.PAYWALL_PHRASES.search(facts.beginning.lower()))
 
 
-_BY_HAND = "open it in your browser and save the page as a file into the vault"
+_SAVE_BY_HAND = "open it in your browser and save the page as a file into the vault"
 
 
-def _sentence(wall: Wall, facts: ResponseFacts) -> str:
+def _describe(wall: Wall, facts: ResponseFacts) -> str:
     site = _host(facts.url) or "the site"
     sentences = {
-        Wall.BOT_WALL: f"{site} shows a check for robots instead of the page; {_BY_HAND}",
+        Wall.BOT_WALL: f"{site} shows a check for robots instead of the page; {_SAVE_BY_HAND}",
         Wall.COOKIE_WALL: f"{site} shows a question about cookies instead of the page; answer it in your browser "
         "and save the page as a file into the vault",
         Wall.LOGIN: f"{site} asks to sign in before it shows the page; sign in with your browser and save the page "
         "as a file into the vault",
         Wall.NEEDS_SCRIPT: f"the page of {site} is made by JavaScript, and without it holds no text",
         Wall.PAYWALL: f"{site} marks this page as one for paying readers: only what it shows to everybody is here",
-        Wall.REFUSED: f"{site} refused to send the page; {_BY_HAND}",
+        Wall.REFUSED: f"{site} refused to send the page; {_SAVE_BY_HAND}",
         Wall.NOT_FOUND: f"{site} has no such page (any more); check the address, or look for a copy in a web archive",
         Wall.ELSEWHERE: f"{site} no longer has this page and shows another one instead; "
         "look for a copy in a web archive",
@@ -232,16 +232,16 @@ def _sentence(wall: Wall, facts: ResponseFacts) -> str:
 
 
 def _host(address: str) -> str:
-    return (_parts(address).hostname or "").removeprefix("www.")
+    return (_split(address).hostname or "").removeprefix("www.")
 
 
 def _path(address: str) -> str:
-    """Host and path in small letters, without what follows."""
-    parts = _parts(address.lower())
+    """Return host and path in lower case, without query and fragment."""
+    parts = _split(address.lower())
     return f"{parts.hostname or ''}{parts.path}"
 
 
-def _parts(address: str) -> SplitResult:
+def _split(address: str) -> SplitResult:
     try:
         return urlsplit(address)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Signs by which a page is told from a wall in front of it: forms, scripts, captchas, what it says first and last."""
+"""Collects the signs that distinguish a page from a wall: forms, scripts, captchas, how its text begins and ends."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from lxml.html import HtmlElement  # type: ignore[import-untyped]
 
 EXCERPT = 3_000  # characters from the beginning, and as many from the end
-MOST_SEARCHED = 500_000  # characters of the source looked through for markers: challenge pages are small
-MOST_ROOTS = 20
+MAX_SEARCHED_CHARS = 500_000  # of the source, in the search for markers: challenge pages are small
+MAX_ROOTS = 20
 _HEADERS = (
     "server", "cf-mitigated", "x-amzn-waf-action", "x-vercel-mitigated", "x-datadome", "x-dd-b", "x-kpsdk-ct",
     "x-sucuri-id", "x-iinfo",
 )  # fmt: skip
-# What stands in the source of challenge pages; a captcha may stand in any form.
+# Markers in the source of challenge pages; a captcha may be in any form.
 _MARKERS = {
     "cloudflare-challenge": re.compile(
         r"_cf_chl_opt|/cdn-cgi/challenge-platform/h/|cf-chl-widget|id=\"challenge-form\""
@@ -47,39 +47,39 @@ _MARKERS = {
         r"|cf-turnstile|funcaptcha|arkoselabs|geetest|friendlycaptcha|frc-captcha|mtcaptcha|/captcha[./?]"
     ),
 }
-_ASKS = re.compile(
+_SCRIPT_PLEA = re.compile(
     r"(?:enable|activ\w{1,6}|turn on|requires?|need\w?|aktivier\w{0,4}|habilit\w{1,4}|включите|启用|啟用|有効)"
     r".{0,60}java\s?script|java\s?script.{0,60}(?:enable|disabled|required|aktivier|activ|habilit|включ|有効|启用|啟用|필요|활성)",
     re.IGNORECASE | re.DOTALL,
 )
-_ROOTS = frozenset((
+_ROOT_IDS = frozenset((
     "root", "app", "__next", "__nuxt", "application", "main-app", "react-root", "app-root", "svelte", "ember-app",
     "___gatsby",
 ))  # fmt: skip
-_LOCKED = re.compile(r"^(?:false|no|0)$", re.IGNORECASE)
+_NOT_FREE = re.compile(r"^(?:false|no|0)$", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class PageSignals:
-    """Plain facts about a page's source; what they mean is decided elsewhere."""
+    """Plain facts about a page's source; `detection` decides what they mean."""
 
     title: str = ""
-    beginning: str = ""  # of everything it shows, banners and forms too
-    ending: str = ""  # of what was read as its text
-    shown: int = 0  # words it shows, banners and forms too
-    password: bool = False  # there is a field for one
-    fields: int = 0  # to write into, apart from passwords
+    beginning: str = ""  # of everything it shows, including banners and forms
+    ending: str = ""  # of the extracted text
+    shown: int = 0  # words it shows, including banners and forms
+    password: bool = False  # it has a password field
+    fields: int = 0  # input fields, except passwords
     markers: frozenset[str] = frozenset()
-    free: bool | None = None  # what it says about being readable without paying
-    asks_for_script: bool = False  # in a noscript part, or in what it shows
-    empty_root: bool = False  # there is an element for scripts to fill
-    script_chars: int = 0  # of its own; a script it only refers to counts as 1,000
+    free: bool | None = None  # whether it declares itself readable without paying
+    asks_for_script: bool = False  # in a <noscript>, or in what it shows
+    empty_root: bool = False  # it has an element for scripts to fill
+    script_chars: int = 0  # of inline scripts; an external script counts as 1,000
 
 
 def read_page_signals(page: str, markdown: str) -> PageSignals:
-    """What tells the page from a wall; `markdown` is what was read of it."""
-    sought = page[:MOST_SEARCHED]
-    markers = frozenset(name for name, pattern in _MARKERS.items() if pattern.search(sought))
+    """Return what distinguishes the page from a wall; `markdown` is its extracted text."""
+    searched = page[:MAX_SEARCHED_CHARS]
+    markers = frozenset(name for name, pattern in _MARKERS.items() if pattern.search(searched))
     root = tree_of(page)
     if root is None:
         text = bare_words(page)
@@ -90,17 +90,20 @@ def read_page_signals(page: str, markdown: str) -> PageSignals:
             markers=markers,
         )
     scripts = list(root.iter("script"))
-    unscripted = " ".join(one.text_content()[:2_000] for one in list(root.iter("noscript"))[:20])
-    free = _free(things_in(root))
-    length = sum(len(one.text or "") + (1_000 if one.get("src") else 0) for one in scripts if _runs(one))
-    empty = _empty_root(root)
+    noscript_text = " ".join(element.text_content()[:2_000] for element in list(root.iter("noscript"))[:20])
+    free = _is_free(things_in(root))
+    script_chars = sum(
+        len(script.text or "") + (1_000 if script.get("src") else 0) for script in scripts if _is_executed(script)
+    )
+    empty = _has_empty_root(root)
     fields = [
-        (one.get("type") or "text").lower() if one.tag == "input" else "text" for one in root.iter("input", "textarea")
+        (field.get("type") or "text").lower() if field.tag == "input" else "text"
+        for field in root.iter("input", "textarea")
     ]
     title = clean_line(title_of(root), 300) or ""
-    for gone in (*scripts, *root.iter("style", "noscript", "template", "title")):
-        if gone.tag != "template" or not is_shown(gone):
-            gone.clear(keep_tail=True)
+    for hidden in (*scripts, *root.iter("style", "noscript", "template", "title")):
+        if hidden.tag != "template" or not is_shown(hidden):
+            hidden.clear(keep_tail=True)
     text = " ".join(" ".join(root.itertext()).split())
     return PageSignals(
         title=title,
@@ -111,39 +114,41 @@ def read_page_signals(page: str, markdown: str) -> PageSignals:
         fields=sum(kind in ("text", "email", "tel", "search", "url", "number") for kind in fields),
         markers=markers,
         free=free,
-        asks_for_script=bool(_ASKS.search(unscripted[:5_000]) or (len(text) < EXCERPT and _ASKS.search(text))),
+        asks_for_script=bool(
+            _SCRIPT_PLEA.search(noscript_text[:5_000]) or (len(text) < EXCERPT and _SCRIPT_PLEA.search(text))
+        ),
         empty_root=empty,
-        script_chars=length,
+        script_chars=script_chars,
     )
 
 
 def wall_headers(headers: Mapping[str, str]) -> dict[str, str]:
-    """The headers that say something about walls, cut short; names in lower case."""
+    """Return the headers that hint at walls, truncated; names in lower case."""
     return {name: headers[name][:300] for name in _HEADERS if name in headers}
 
 
-def _runs(script: HtmlElement) -> bool:
+def _is_executed(script: HtmlElement) -> bool:
     kind = (script.get("type") or "").strip().lower()
     return kind in ("", "module", "text/javascript", "application/javascript", "text/babel")
 
 
-def _empty_root(root: HtmlElement) -> bool:
-    named = (
+def _has_empty_root(root: HtmlElement) -> bool:
+    candidates = (
         element
         for element in root.iter("div", "main", "section", "app-root", "my-app")
-        if (element.get("id") or "").lower() in _ROOTS or "-" in element.tag
+        if (element.get("id") or "").lower() in _ROOT_IDS or "-" in element.tag
     )
     return any(
         not any(text.strip() for text in element.itertext()) and next(element.iter("img", "video"), None) is None
-        for element in islice(named, MOST_ROOTS)
+        for element in islice(candidates, MAX_ROOTS)
     )
 
 
-def _free(things: list[Thing]) -> bool | None:
-    """What the page says of itself: readable by anybody (True), or by those who pay (False)."""
-    told = [thing["isAccessibleForFree"] for thing in things if "isAccessibleForFree" in thing]
+def _is_free(things: list[Thing]) -> bool | None:
+    """Return what the page declares: readable by everyone (True), or only by those who pay (False)."""
+    values = [thing["isAccessibleForFree"] for thing in things if "isAccessibleForFree" in thing]
     if any(
-        value is False or (isinstance(value, str) and _LOCKED.match(value.split("/")[-1].strip())) for value in told
+        value is False or (isinstance(value, str) and _NOT_FREE.match(value.split("/")[-1].strip())) for value in values
     ):
         return False
-    return True if told else None
+    return True if values else None

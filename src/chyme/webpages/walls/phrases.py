@@ -1,4 +1,4 @@
-"""What walls say, in the languages they say it in. Compared with text in small letters."""
+"""The phrases that walls use, in many languages. Compared with text in lower case."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ def _any(*phrases: str) -> re.Pattern[str]:
     return re.compile("|".join(re.escape(phrase) for phrase in phrases))
 
 
-# Whole titles of pages that check for robots: nobody calls an article that, and nothing follows but the site's name.
+# Whole titles of pages that check for robots: no article has such a title, and only the site's name may follow.
 BOT_TITLES = re.compile(
     r"(?:just a moment|nur einen moment|einen moment,? bitte|un instant|un momento|um momento|een ogenblik(?: geduld)?"
     r"|один момент|подождите|proszę czekać|bir dakika lütfen|请稍候|請稍候|しばらくお待ちください"
