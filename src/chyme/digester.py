@@ -8,12 +8,15 @@ import socket
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from enum import Enum
 from functools import cached_property
 from pathlib import Path
+from types import MappingProxyType
 from typing import BinaryIO, ClassVar, Protocol
 
 from chyme.errors import DigestError, UsageError
-from chyme.model import CallEnd, File, Lane, Output, Question, Reply, Ticket, Upstream
+from chyme.model import CallEnd, File, Form, Kind, Lane, Output, Question, Reply, Ticket, Upstream
 
 PREPARING = ":prepare"  # suffix of a digester's name that names its preparation
 WITHOUT = ":without"  # suffix of a digester's name that names its fallback without a model
@@ -91,40 +94,87 @@ class Source(Outside, Protocol):
         """Report how far this attempt is, from 0 to 1."""
 
 
+class Title(Enum):
+    """Whether an output brings the document's title, which counts until a classifier finds a better one."""
+
+    NONE = "none"
+    OWN = "own"
+    FALLBACK = "fallback"  # only where no other output brings one
+
+
+@dataclass(frozen=True, slots=True)
+class Makes:
+    """What an output is, for everyone who does not know it by name."""
+
+    form: Form = Form.DATA  # of its content
+    picture: str | None = None  # the artifact that shows the file
+    title: Title = Title.NONE  # whether `Output.title` is the document's title
+    corrects: str | None = None  # the output that this is a better version of
+    essential_for: frozenset[Kind] = frozenset()  # if it fails for good, files of these kinds count as unreadable
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """How a digester reads, besides `reads`."""
+
+    optional: frozenset[str] = frozenset()  # subset of `reads` not waited for while a model makes them
+    forms: frozenset[Form] = frozenset()  # it also reads every other output of these forms, whoever makes it
+    artifacts: bool = True  # False: it reads only texts, so pictures are not sent to it
+    file_name: bool = False  # True: the file's name is part of its input
+
+
+FAMILIES = frozenset({"text", "parsers", "pictures", "pages", "media", "speech", "web", "embedding", "meaning"})
+
+
+@dataclass(frozen=True, slots=True)
+class Runs:
+    """How a digester runs."""
+
+    family: str = "text"  # which group of child processes runs it; "text" is the cheapest
+    lane: Lane = Lane.ORDINARY  # work that takes minutes or waits for others has its own lanes
+    quick: bool = False  # takes milliseconds for a small file: several such files share a thread
+    gathers: bool = False  # `digest_many` digests small files together, which is faster
+    waits: bool = False  # only waits on HTTP: runs in a thread, not in a child
+    prepares: bool = False  # before an attempt that waits on HTTP, `prepare` runs in a child
+    goes_out: bool = False  # its child may ask the guard for connections; it has no other network
+    keeps_scratch: bool = False  # a repeated attempt finds the scratch folder as the last attempt left it
+
+
+@dataclass(frozen=True, slots=True)
+class Promises:
+    """What others may rely on."""
+
+    reusable: bool = True  # False when it depends on vault-wide state
+    counts: bool = True  # False: never changes a document's status
+    captures: bool = False  # its result may be impossible to get again, so it survives failed attempts
+    falls_back: bool = False  # when its model fails, `without_model` runs in a child instead
+
+
 class Digester(ABC):
     """Turns one file into one or more outputs. Never touches the database, the clock or the settings."""
 
     name: ClassVar[str]
     label: ClassVar[str]
     description: ClassVar[str]
-    outputs: ClassVar[tuple[str, ...]] = ()  # defaults to (name,)
-    reads: ClassVar[tuple[str, ...]] = ()  # upstream outputs; the only declaration of dependencies
-    optional_reads: ClassVar[frozenset[str]] = frozenset()  # subset of `reads` not waited for while a model makes them
-    reads_artifacts: ClassVar[bool] = True  # False: it reads only texts, so pictures are not sent to it
     version: ClassVar[int] = 1  # increase it to mark older digests as out of date
-    family: ClassVar[str] = "parsers"  # which group of child processes runs it
-    quick: ClassVar[bool] = False  # takes milliseconds for a small file: several such files share a thread
-    lane: Lane = Lane.ORDINARY  # work that takes minutes or waits for others has its own lanes
-    waits: ClassVar[bool] = False  # only waits on HTTP: runs in a thread, not in a child
-    reusable: ClassVar[bool] = True  # False when it depends on vault-wide state
-    counts: ClassVar[bool] = True  # False: never changes a document's status
-    uses_name: ClassVar[bool] = False  # True: the file's name is part of its input
-    keeps: ClassVar[bool] = False  # True: a repeated attempt finds the scratch folder as the last attempt left it
-    goes_out: ClassVar[bool] = False  # True: its child may ask the guard for connections; it has no other network
-    captures: ClassVar[bool] = False  # True: its result may be impossible to get again, so it survives failed attempts
-    prepares: ClassVar[bool] = False  # True: before an attempt that waits on HTTP, `prepare` runs in a child
-    falls_back: ClassVar[bool] = False  # True: when its model fails, `without_model` runs in a child instead
-    gathers: ClassVar[bool] = False  # True: `digest_many` digests small files together, which is faster
+    makes: ClassVar[Makes | Mapping[str, Makes]] = Makes()  # its one output, or each of several by name
+    reads: tuple[str, ...] = ()  # upstream outputs; the only declaration of dependencies
+    inputs: Inputs = Inputs()  # what else it reads, and how
+    runs: Runs = Runs()
+    promises: Promises = Promises()
+    outputs: tuple[str, ...] = ()  # the names in `makes`
+    traits: Mapping[str, Makes] = MappingProxyType({})  # the same with what each output is
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
-        if "outputs" not in cls.__dict__ and "name" in cls.__dict__:
-            cls.outputs = (cls.name,)
+        if "makes" in cls.__dict__ or "name" in cls.__dict__:
+            made = cls.makes if isinstance(cls.makes, Mapping) else {cls.name: cls.makes}
+            cls.outputs, cls.traits = tuple(made), MappingProxyType(dict(made))
 
     @property
-    def reads_at_most(self) -> Mapping[str, int]:
-        """How many characters it reads of upstream outputs that are plain text and may be very long."""
-        return {}
+    def max_text(self) -> int | None:
+        """How many characters it reads of each upstream output of the form TEXT, which may be very long; None: all."""
+        return None
 
     @property
     def fingerprint(self) -> str:
@@ -148,7 +198,7 @@ class Digester(ABC):
 
     def waits_for(self, file: File) -> bool:
         """Whether the attempt at this file only waits on HTTP. Otherwise it runs in a child without network."""
-        return self.waits
+        return self.runs.waits
 
     def prepare(self, source: Source) -> None:
         """Do the work that needs a parser before an attempt that waits on HTTP; results go into `scratch`."""

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.metadata import entry_points
 from types import MappingProxyType
-from typing import Any
+from typing import Any, ClassVar
 
-from chyme.digester import PREPARING, WITHOUT, Digester, Source
+from chyme.core.pipeline.form_readers import connect_form_readers
+from chyme.digester import FAMILIES, PREPARING, WITHOUT, Digester, Source
 from chyme.documents.conversion.results import ConversionLimits
 from chyme.documents.doc_to_markdown import DocToMarkdown
 from chyme.documents.doc_to_screenshot import DocToScreenshot
@@ -118,6 +119,7 @@ def load(config: Mapping[str, Any]) -> Loaded:
             registry = _with(registry, point.load()())
         except Exception as error:  # whatever a stranger's module does while it is imported
             problems.append(f"plug-in {point.name} ({point.value}) was not loaded: {type(error).__name__}: {error}")
+    connect_form_readers(registry)
     return Loaded(tuple(registry), tuple(problems))
 
 
@@ -128,7 +130,14 @@ def _with(registry: list[Digester], plugin: Digester) -> list[Digester]:
     taken = {name for digester in registry for name in digester.outputs}
     if taken.intersection(plugin.outputs):
         raise ValueError(f"makes {', '.join(sorted(taken.intersection(plugin.outputs)))}, which is made already")
-    readers = [at for at, digester in enumerate(registry) if set(digester.reads).intersection(plugin.outputs)]
+    if plugin.runs.family not in FAMILIES:
+        raise ValueError(f"names the family {plugin.runs.family!r}; there are {', '.join(sorted(FAMILIES))}")
+    forms = {makes.form for makes in plugin.traits.values()}
+    readers = [
+        at
+        for at, digester in enumerate(registry)
+        if set(digester.reads).intersection(plugin.outputs) or forms.intersection(digester.inputs.forms)
+    ]
     makers = [at for at, digester in enumerate(registry) if set(plugin.reads).intersection(digester.outputs)]
     place = readers[0] if readers else len(registry)
     if makers and makers[-1] >= place:
@@ -142,7 +151,7 @@ class Preparation(Digester):
     name = "preparation"
     label = "Preparation"
     description = "The part of a digester that needs a parser, where the rest of it only waits."
-    outputs = ()
+    makes: ClassVar = {}
 
     def __init__(self, digester: Digester) -> None:
         self._digester = digester
@@ -164,7 +173,7 @@ class WithoutModel(Digester):
 
     def __init__(self, digester: Digester) -> None:
         self._digester = digester
-        vars(self)["outputs"] = digester.outputs
+        self.outputs, self.traits = digester.outputs, digester.traits
 
     def can_digest(self, file: File) -> bool:
         return self._digester.can_digest(file)
@@ -176,6 +185,6 @@ class WithoutModel(Digester):
 def in_child(config: dict[str, Any]) -> dict[str, Digester]:
     """What a child process loads: the same registry, by name, with preparations and what is done without models."""
     registry = load(config).registry
-    preparations = {one.name + PREPARING: Preparation(one) for one in registry if one.prepares}
+    preparations = {one.name + PREPARING: Preparation(one) for one in registry if one.runs.prepares}
     instead = {one.name + WITHOUT: WithoutModel(one) for one in registry}
     return {**{one.name: one for one in registry}, **preparations, **instead}

@@ -31,6 +31,27 @@ class Kind(StrEnum):
     OTHER = "other"
 
 
+class Form(StrEnum):
+    """What the content of an output is, so that it can be searched and shown without knowing who made it."""
+
+    TEXT = "text"  # Markdown of the file itself; places say where on a page or in a picture
+    TRANSCRIPT = "transcript"  # JSON: `segments` with `start`, `end`, `text`, `speaker`
+    SUMMARY = "summary"  # Markdown about the file
+    CAPTION = "caption"  # JSON: `text` says what a picture shows
+    OBJECTS = "objects"  # JSON: `objects` in a picture, each with `name`, `description`, `box`
+    PAGE_FACTS = "page-facts"  # JSON: what a web page says about itself, with its `url`
+    PICTURE_FACTS = "picture-facts"  # JSON: what a picture says about itself
+    MEDIA_FACTS = "media-facts"  # JSON: what a recording says about itself
+    PAGES = "pages"  # JSON: number of `pages`, `width` and `height` of the first
+    SCREENSHOT = "screenshot"  # JSON: `width` and `height` of a picture of a web page
+    PAGE_COPY = "page-copy"  # JSON: `artifact` is a copy of a web page
+    SPEAKERS = "speakers"  # JSON: `speakers` of a recording
+    CLASSIFICATION = "classification"  # JSON: title, summary, date, language, tags
+    TAGS = "tags"  # JSON: `tags`
+    NAME = "name"  # a name for the file
+    DATA = "data"  # anything else: shown as it is, not searched
+
+
 class Lane(IntEnum):
     """The queue of a digest. Each lane has its own worker places, so that no lane blocks another."""
 
@@ -252,6 +273,7 @@ class Output:
     tag_vectors: tuple[TagVector, ...] = ()  # tags and tag-embeddings only
     without: Without | None = None  # set when local rules made this because the model failed
     embedded: Embedded | None = None  # the vectors of `passages`; search-semantic only
+    title: str | None = None  # the document's title, where the output promises one (`Makes.title`)
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,6 +284,8 @@ class Upstream:
     content: str | None
     places: tuple[Place, ...] = ()
     artifacts: Mapping[str, bytes] = field(default_factory=lambda: MappingProxyType({}))
+    form: Form = Form.DATA  # what the content is
+    corrects: str | None = None  # the output that this is a better version of
 
 
 @dataclass(frozen=True, slots=True)

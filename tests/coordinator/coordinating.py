@@ -16,7 +16,8 @@ from chyme.core.pipeline.digest_state import RetryPolicy
 from chyme.core.pipeline.registry_rules import Rules
 from chyme.core.store import digests, documents, file_requests, files
 from chyme.core.store.sqlite.database import Database
-from chyme.digester import PREPARING, WITHOUT, Digester, Source
+from chyme.digester import PREPARING, WITHOUT, Digester, Inputs, Makes, Promises, Runs, Source
+from chyme.digesters import built_in
 from chyme.errors import DigestError
 from chyme.model import Again, File, Lane, Limits, Output, iso
 from chyme.models.providers.availability import Allowance as Spending
@@ -39,6 +40,9 @@ class Clock:
 
     def forward(self, seconds: float) -> None:
         self.now += timedelta(seconds=seconds)
+
+
+TRAITS = {name: traits for digester in built_in() for name, traits in digester.traits.items()}
 
 
 class Told(Digester):
@@ -65,17 +69,14 @@ class Told(Digester):
         optional_reads: frozenset[str] = frozenset(),
     ) -> None:
         self.name = name  # type: ignore[misc]
-        self.outputs = outputs or (name,)  # type: ignore[misc]
-        self.reads = reads  # type: ignore[misc]
-        self.optional_reads = optional_reads  # type: ignore[misc]
-        self.reusable = reusable  # type: ignore[misc]
-        self.waits = waits  # type: ignore[misc]
-        self.captures = captures  # type: ignore[misc]
-        self.lane = lane
+        self.outputs = outputs or (name,)
+        self.traits = {output: TRAITS.get(output, Makes()) for output in self.outputs}
+        self.reads = reads
+        self.inputs = Inputs(optional=optional_reads)
+        self.runs = Runs(lane=lane, waits=waits, prepares=prepare is not None)
+        self.promises = Promises(reusable=reusable, captures=captures, falls_back=instead is not None)
         self.provider = provider
-        self.falls_back = instead is not None  # type: ignore[misc]
         self._instead = instead or super().without_model
-        self.prepares = prepare is not None  # type: ignore[misc]
         self._prepare = prepare or super().prepare
         self.make = make or (lambda source: [Output(name, f"{name} of {source.file.hash[:8]}")])
         self.applies = applies

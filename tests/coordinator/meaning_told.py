@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import struct
 from collections.abc import Sequence
+from dataclasses import replace
 
 from coordinating import Bench, Told
 
@@ -21,8 +22,8 @@ Made = list[Output] | DigestError
 class Meaning(Told):
     """Says of each line of a file what it means: as many numbers as the model has."""
 
-    counts = False
-    gathers = True
+    promises = replace(Told.promises, counts=False)
+    runs = replace(Told.runs, gathers=True)
 
     def __init__(self, model: str = "small", dimension: int = 2, reads: tuple[str, ...] = (), **more: object) -> None:
         super().__init__(SEMANTIC, self.embed, reads, **more)  # type: ignore[arg-type]

@@ -19,7 +19,9 @@ from chyme.model import Output, iso
 def failures_of(bench: Bench) -> Failures:
     def makers() -> dict[str, OutputDigester]:
         registry = bench.rules.registry
-        return {name: OutputDigester(d.name, d.label, d.counts, d.reads) for d in registry for name in d.outputs}
+        return {
+            name: OutputDigester(d.name, d.label, d.promises.counts, d.reads) for d in registry for name in d.outputs
+        }
 
     return Failures(
         bench.database,

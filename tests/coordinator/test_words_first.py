@@ -44,18 +44,18 @@ class Model:
 class Words(SearchKeyword):
     """The real one, counted."""
 
-    runs = 0
+    count = 0
 
     def digest(self, source: Source) -> list[Output]:
-        self.runs += 1
+        self.count += 1
         return super().digest(source)
 
 
 class Meaning(SearchSemantic):
-    runs = 0
+    count = 0
 
     def digest(self, source: Source) -> list[Output]:
-        self.runs += 1
+        self.count += 1
         return super().digest(source)
 
 
@@ -126,7 +126,7 @@ def test_only_what_is_new_is_embedded(bench: Open, parts: Parts) -> None:
     parts.let.set()
     vault.process(page)
 
-    assert (parts.words.runs, parts.meaning.runs) == (2, 2)
+    assert (parts.words.count, parts.meaning.count) == (2, 2)
     assert len(parts.model.asked) == len(sources(vault, page, "semantic_passages"))
     assert [text.rpartition("\n")[2] for text in parts.model.asked if "about the sea" in text] == [parts.said]
     known = embedders.get_serving(vault.db)
@@ -143,7 +143,7 @@ def test_without_a_model_everything_is_made_once(bench: Open) -> None:
 
     assert SUMMARY in sources(vault, page, "passages").values()
     assert SUMMARY in sources(vault, page, "semantic_passages").values()
-    assert (parts.summary.calls, parts.words.runs, parts.meaning.runs) == (1, 1, 1)
+    assert (parts.summary.calls, parts.words.count, parts.meaning.count) == (1, 1, 1)
 
 
 def test_a_model_that_finds_nothing_has_nothing_made_again(bench: Open, parts: Parts) -> None:
@@ -153,7 +153,7 @@ def test_a_model_that_finds_nothing_has_nothing_made_again(bench: Open, parts: P
     page = vault.drop("page.txt")
     vault.process(page)
 
-    assert (parts.words.runs, parts.meaning.runs) == (1, 1)
+    assert (parts.words.count, parts.meaning.count) == (1, 1)
 
 
 def test_a_reset_file_gets_its_summary_back_even_if_the_model_says_the_same(bench: Open, parts: Parts) -> None:

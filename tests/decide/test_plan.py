@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import ClassVar
+
 from chyme.core.pipeline.plan import (
     downstream_of,
     find_misordered,
@@ -11,7 +14,7 @@ from chyme.core.pipeline.plan import (
     readers_of,
     with_siblings,
 )
-from chyme.digester import Digester, Source
+from chyme.digester import Digester, Makes, Source
 from chyme.digesters import built_in
 from chyme.model import Digest, File, Kind, Lane, Output, Stamp, Status
 
@@ -45,7 +48,7 @@ class Fixed(Digester):
 
 class Crawl(Fixed):
     name = "crawl"
-    outputs = ("page", "meta")
+    makes: ClassVar = dict.fromkeys(("page", "meta"), Makes())
 
 
 class Summary(Fixed):
@@ -108,7 +111,7 @@ class Caption(Fixed):
 
     name = "caption"
     reads = ("text",)
-    lane = Lane.MODEL
+    runs = replace(Fixed.runs, lane=Lane.MODEL)
 
     def __init__(self, by_model: bool) -> None:
         self.by_model = by_model
@@ -120,7 +123,7 @@ class Caption(Fixed):
 class Search(Fixed):
     name = "search"
     reads = ("text", "caption")
-    optional_reads = frozenset({"caption"})
+    inputs = replace(Fixed.inputs, optional=frozenset({"caption"}))
 
 
 NOTE = File(1, "note.txt", "note.txt", Kind.TEXT, "text/plain", Stamp("1", "1", 1, 0), "hash", 1)
@@ -175,6 +178,6 @@ def test_what_is_made_again_is_read_as_it_was_and_never_taken_for_what_comes() -
 
 def test_only_what_is_read_can_be_optional() -> None:
     class Astray(Fixed):
-        optional_reads = frozenset({"page"})
+        inputs = replace(Fixed.inputs, optional=frozenset({"page"}))
 
     assert find_misordered((Crawl(), Astray())) == ["fixed calls page optional and does not read it"]

@@ -122,8 +122,8 @@ def test_the_model_answers_where_there_is_one(scratch: Path) -> None:
     with ModelServer([says(ANSWER)]) as server:
         digester = ClassifyDocument(language(server))
         assert digester.waits_for(FILE)
-        assert digester.prepares
-        assert digester.falls_back
+        assert digester.runs.prepares
+        assert digester.promises.falls_back
         assert digester.asks(FILE) == "llm"
         calls = FreeCalls()
         found = asked(digester, source_of(scratch, calls=calls))

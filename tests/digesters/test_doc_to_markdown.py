@@ -58,7 +58,7 @@ def test_scanned_pages_are_read_and_their_lines_have_boxes(tmp_path: Path) -> No
 
 def test_another_attempt_goes_on_behind_the_pages_that_were_read(tmp_path: Path) -> None:
     source = source_of(SAMPLES / "pages" / "three_scans.pdf", tmp_path)
-    assert DocToMarkdown.keeps
+    assert DocToMarkdown.runs.keeps_scratch
     save_scan(tmp_path, 1, Scan("kept from before", (Place(0, 4, box=(0.1, 0.1, 0.2, 0.2)),), 0, "Latin"))
     (tmp_path / "scan-00002.json").write_text('{"text": "half a pa', encoding="utf-8")
     (output,) = DocToMarkdown().digest(source)

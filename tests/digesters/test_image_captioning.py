@@ -161,7 +161,7 @@ def test_without_its_model_it_is_composed_as_if_there_were_none() -> None:
         assert digester.without_model(source) == ImageCaptioning().digest(source)
     assert len(provider.asked) == 1
     assert (digester.asks(FILE), ImageCaptioning().asks(FILE)) == ("vision", None)
-    assert digester.falls_back
+    assert digester.promises.falls_back
 
 
 def test_a_large_heic_file_is_never_sent_and_a_note_says_so() -> None:

@@ -172,7 +172,7 @@ def test_it_says_whom_it_asks_and_that_it_can_do_without() -> None:
     asking = ImageObjects(DETECTOR, VisionSettings("http://h/v1", "seer"))
     large = replace(FILE, name="IMG_1.heic", mime="image/heic", stamp=Stamp("1", "1", 15 * MB + 1, 0))
     assert [asking.asks(FILE), asking.asks(large), ImageObjects(DETECTOR).asks(FILE)] == ["vision", None, None]
-    assert asking.falls_back
+    assert asking.promises.falls_back
 
 
 @needs_weights

@@ -52,7 +52,7 @@ def test_it_reads_every_output_whose_change_must_reach_the_index() -> None:
 
 def test_it_waits_for_nothing_that_says_what_a_file_is() -> None:
     assert {"tags", "classify-document", "classify-image", "slug"}.isdisjoint(SearchKeyword.reads)
-    assert SearchKeyword.optional_reads == {
+    assert SearchKeyword.inputs.optional == {
         "image-captioning", "image-objects", "speech-recognition-cleanup", "speech-recognition-summary",
         "url-crawl-summary",
     }  # fmt: skip

@@ -288,9 +288,14 @@ def test_which_files_and_where_it_runs() -> None:
     file = Read().file
 
     assert {kind for kind in Kind if not here.can_digest(replace(file, kind=kind))} == {Kind.OTHER}
-    assert (here.lane, here.waits_for(file), here.asks(file), here.gathers) == (Lane.MEANING, False, None, True)
-    assert (there.lane, there.waits_for(file), there.asks(file)) == (Lane.MODEL, True, ASKS)
-    assert not SearchSemantic.counts
+    assert (here.runs.lane, here.waits_for(file), here.asks(file), here.runs.gathers) == (
+        Lane.MEANING,
+        False,
+        None,
+        True,
+    )
+    assert (there.runs.lane, there.waits_for(file), there.asks(file)) == (Lane.MODEL, True, ASKS)
+    assert not SearchSemantic.promises.counts
 
 
 @pytest.mark.parametrize("name", ["image_preview", "media_preview"])

@@ -116,4 +116,4 @@ def test_only_what_can_be_listened_to_has_speakers() -> None:
         if SpeakerEmbedding().can_digest(File(1, "f", "f", kind, "", Stamp("1", "1", 1, 0), "hash", 1))
     ]
     assert applying == [Kind.AUDIO, Kind.VIDEO]
-    assert not SpeakerEmbedding.reusable
+    assert not SpeakerEmbedding.promises.reusable

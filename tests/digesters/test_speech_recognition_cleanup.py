@@ -282,7 +282,7 @@ def test_without_its_model_the_rules_correct_everything(tmp_path: Path) -> None:
         assert digester.without_model(source) == SpeechRecognitionCleanup().digest(source)
     assert len(provider.asked) == 1
     assert (digester.asks(FILE), SpeechRecognitionCleanup().asks(FILE)) == ("llm", None)
-    assert digester.falls_back
+    assert digester.promises.falls_back
     assert digester.time_limit(source) >= SpeechRecognitionCleanup().time_limit(source) + 60
 
 

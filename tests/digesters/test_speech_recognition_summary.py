@@ -181,7 +181,7 @@ def test_it_says_whom_it_asks_and_that_it_can_do_without(tmp_path: Path) -> None
     model = LanguageSettings("http://h/v1", "wordy", seconds=70.0)
     asking, source = SpeechRecognitionSummary(model), source_of(MEETING, tmp_path)
     assert (asking.asks(FILE), SpeechRecognitionSummary().asks(FILE)) == ("llm", None)
-    assert asking.falls_back
+    assert asking.promises.falls_back
     assert asking.time_limit(source) >= SpeechRecognitionSummary().time_limit(source) + model.seconds
 
 

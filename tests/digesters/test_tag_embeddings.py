@@ -105,8 +105,8 @@ def test_it_never_changes_a_documents_status_and_looks_at_every_file_but_others(
         if TagEmbeddings().can_digest(File(1, "f", "f", kind, "", Stamp("1", "1", 1, 0), "hash", 1))
     }
     assert applying == set(Kind) - {Kind.OTHER}
-    assert not TagEmbeddings.counts
-    assert not TagEmbeddings.reusable
+    assert not TagEmbeddings.promises.counts
+    assert not TagEmbeddings.promises.reusable
     assert (TagEmbeddings.reads, TagEmbeddings.outputs) == (("tags",), ("tag-embeddings",))
 
 

@@ -72,7 +72,12 @@ def told(output: Output) -> dict[str, Any]:
 
 def test_it_is_for_links_goes_out_waits_for_strangers_and_captures() -> None:
     assert UrlCrawl().can_digest(source_of(SAMPLES / "dot.png").file) is False
-    assert (UrlCrawl.family, UrlCrawl.lane, UrlCrawl.goes_out, UrlCrawl.captures) == ("web", Lane.AWAY, True, True)
+    assert (UrlCrawl.runs.family, UrlCrawl.runs.lane, UrlCrawl.runs.goes_out, UrlCrawl.promises.captures) == (
+        "web",
+        Lane.AWAY,
+        True,
+        True,
+    )
 
 
 def test_an_article_becomes_text_a_copy_and_what_it_tells_of_itself(tmp_path: Path, web: LocalWeb) -> None:

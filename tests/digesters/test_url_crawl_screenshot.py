@@ -179,7 +179,7 @@ def test_only_links_are_pictured(links: Links) -> None:
     assert digester.can_digest(links.source("http://127.0.0.1/").file)
     assert links.source("http://127.0.0.1/").file.kind is Kind.URL
     assert not digester.can_digest(file_of(SAMPLES / "contract.pdf"))
-    assert (digester.goes_out, digester.captures, digester.family) == (True, True, "web")
+    assert (digester.runs.goes_out, digester.promises.captures, digester.runs.family) == (True, True, "web")
 
 
 def test_a_vault_that_fetches_nothing_has_no_page_pictured(web: LocalWeb, links: Links) -> None:

@@ -244,7 +244,7 @@ def test_it_says_whom_it_asks_and_that_it_can_do_without() -> None:
     model = LanguageSettings("http://h/v1", "wordy", seconds=70.0)
     asking = UrlCrawlSummary(model)
     assert (asking.asks(FILE), UrlCrawlSummary().asks(FILE)) == ("llm", None)
-    assert asking.falls_back
+    assert asking.promises.falls_back
     assert asking.time_limit(source_of(PAGE)) >= UrlCrawlSummary().time_limit(source_of(PAGE)) + model.seconds
 
 

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from chyme.core.children.runner import Family, Runner
 from chyme.core.children.task import Task
 from chyme.core.files.untrusted_files import open_untrusted, write_atomically
-from chyme.digester import Digester, Source
+from chyme.digester import Digester, Runs, Source
 from chyme.errors import UnreadableFile
 from chyme.model import File, Kind, Limits, Output, Stamp
 from chyme.speech.media.limits import MediaLimits
@@ -412,7 +412,7 @@ class Prepares(Digester):
 
     name = "prepares"
     label = description = ""
-    family = "media"
+    runs = Runs(family="media")
 
     def can_digest(self, file: File) -> bool:
         return True

@@ -21,7 +21,7 @@ from chyme.core.pipeline.digest_state import RetryPolicy
 from chyme.core.pipeline.registry_rules import Rules
 from chyme.core.store import digest_queue, digests, files
 from chyme.core.store.sqlite.database import Database
-from chyme.digester import Digester, Source
+from chyme.digester import Digester, Promises, Source
 from chyme.errors import DigestError
 from chyme.model import Artifact, File, Limits, Output
 from chyme.models.providers.call_ledger import CallLedger
@@ -40,7 +40,7 @@ class Keeper(Digester):
     name = "keeper"
     label = "keeper"
     description = "for tests"
-    reusable = False
+    promises = Promises(reusable=False)
 
     def __init__(self) -> None:
         self.given: list[bytes] = []

@@ -142,7 +142,9 @@ class App:
             max_attempts=self.settings.max_attempts,
         )
         self.spending = Spending(self.ledger, lambda: self.providers, now, self._wake_up)
-        self.searching = VaultSearch(self.database, self.settings, state, self.ledger, now, self.private)
+        self.searching = VaultSearch(
+            self.database, self.settings, state, self.ledger, now, self.private, self.rules.form_of
+        )
         self.search = self.searching.search
         self.bulk = BulkJobs(self.database, self.rules, lambda: self.search, self.private, now, self._wake_up)
         self.failures = Failures(self.database, self._makers, self._retry_failures)
@@ -256,7 +258,9 @@ class App:
 
     def _makers(self) -> dict[str, OutputDigester]:
         return {
-            name: OutputDigester(d.name, d.label, d.counts, d.reads) for d in self.rules.registry for name in d.outputs
+            name: OutputDigester(d.name, d.label, d.promises.counts, d.reads)
+            for d in self.rules.registry
+            for name in d.outputs
         }
 
     def _retry_failures(self, chosen: Sequence[Failure]) -> int:

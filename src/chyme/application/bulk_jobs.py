@@ -89,7 +89,7 @@ class BulkJobs:
         self._clock = clock
         self._wake = wake
         self.begun = threading.Event()  # there may be something to do
-        self._slow = [name for one in rules.registry if one.lane in SLOW_LANES for name in one.outputs]
+        self._slow = [name for one in rules.registry if one.runs.lane in SLOW_LANES for name in one.outputs]
         self._only_slow: dict[int, float] = {}  # jobs that had none but slow files left, and when that was seen
 
     def log_failure(self, error: Exception) -> None:

@@ -162,7 +162,7 @@ class ProgressTracker:
         if not self._app.is_digesting:
             return None
         under_way, elapsed = self._under_way()
-        lanes = {int(one.lane) for one in self._by_name.values()}
+        lanes = {int(one.runs.lane) for one in self._by_name.values()}
         seen = {lane: self._app.measured.concurrency(lane, elapsed.get(lane, [])) for lane in lanes}
         at_once = {lane: value for lane, value in seen.items() if value is not None}
         if not at_once:
@@ -176,7 +176,7 @@ class ProgressTracker:
 
     def _heaps(self, counts: Mapping[str, int]) -> list[WaitingDigests]:
         return [
-            WaitingDigests(int(self._digester_of[name].lane), count, self._usual(name))
+            WaitingDigests(int(self._digester_of[name].runs.lane), count, self._usual(name))
             for name, count in counts.items()
             if name in self._digester_of  # what nobody makes any more comes to rest by itself
         ]
@@ -204,9 +204,9 @@ class ProgressTracker:
             one = self._usual(digester.outputs[0])
             usual = None if one is None else one * len(digester.outputs)
             if file_id not in since:  # it waits for a child
-                found.append(RunningDigest(int(digester.lane), usual))
+                found.append(RunningDigest(int(digester.runs.lane), usual))
                 continue
             passed = max(0.0, (moment - since[file_id]).total_seconds())
-            found.append(RunningDigest(int(digester.lane), remaining_seconds(passed, fraction, usual)))
-            elapsed.setdefault(int(digester.lane), []).append(passed)
+            found.append(RunningDigest(int(digester.runs.lane), remaining_seconds(passed, fraction, usual)))
+            elapsed.setdefault(int(digester.runs.lane), []).append(passed)
         return found, elapsed

@@ -12,7 +12,7 @@ from chyme.application.query_embedding import create_query_embedder
 from chyme.application.settings import Settings
 from chyme.core.store.sqlite.database import Database
 from chyme.errors import UsageError, VaultError
-from chyme.model import iso
+from chyme.model import Form, iso
 from chyme.models.embedding.passage_embedder import PassageEmbedding
 from chyme.models.providers.call_ledger import CallLedger
 from chyme.search.embedders import migration
@@ -43,6 +43,7 @@ class VaultSearch:
         ledger: CallLedger,
         clock: Callable[[], datetime],
         private: PrivateFiles,
+        form_of: Callable[[str], Form],
     ) -> None:
         self._database = database
         self._clock = clock
@@ -54,7 +55,7 @@ class VaultSearch:
         self.pusher = Pusher(database, self.engines, clock, private if elsewhere else None) if self.engines else None
         index: Index = RemoteIndex(database.read, local, self.engines) if self.engines else local
         self.questions = create_query_embedder(settings, ledger)
-        self.search = Search(database.read, index, self.questions)
+        self.search = Search(database.read, index, self.questions, form_of)
 
     def prepare(self) -> None:
         """Before digesting: files that only another embedder has read are to be read again."""

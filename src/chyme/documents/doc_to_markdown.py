@@ -7,14 +7,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from chyme.core.package_versions import describe_versions
-from chyme.digester import Digester, Source
+from chyme.digester import Digester, Makes, Runs, Source, Title
 from chyme.documents.conversion.results import ConversionLimits
 from chyme.documents.conversion.scan_results import Scan, load_scan, save_scan
 from chyme.files.extensions import PDF
 from chyme.imaging.ocr.engine_interface import OcrSettings
 from chyme.imaging.ocr.engines import fingerprint, load_engine
 from chyme.imaging.ocr.page_text import page_text
-from chyme.model import File, Kind, Output, Place
+from chyme.model import File, Form, Kind, Output, Place
+from chyme.text.titles import heading_title
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -33,8 +34,9 @@ class DocToMarkdown(Digester):
     name = "doc-to-markdown"
     label = "Text"
     description = "The document's text as markdown, with its pages and headings; scanned pages are read, too."
+    makes = Makes(Form.TEXT, title=Title.OWN, essential_for=frozenset({Kind.DOCUMENT}))
     version = 2  # web pages and e-mails in HTML keep more of their form
-    keeps = True
+    runs = Runs(family="parsers", keeps_scratch=True)
 
     def __init__(
         self, limits: ConversionLimits | None = None, seconds: float = 600.0, ocr: OcrSettings | None = None
@@ -66,7 +68,7 @@ class DocToMarkdown(Digester):
             return [Output(self.name, None)]
         notes = [f"> note: {note}" for note in result.notes]
         content = "\n\n".join([*([result.markdown] if result.markdown else []), *notes])
-        return [Output(self.name, content, places=result.places)]
+        return [Output(self.name, content, places=result.places, title=heading_title(content))]
 
 
 class _ScanReader:

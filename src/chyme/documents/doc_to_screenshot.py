@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 
 from chyme.core.package_versions import describe_versions
-from chyme.digester import Digester, Source
+from chyme.digester import Digester, Makes, Runs, Source
 from chyme.documents.conversion.results import ConversionLimits
 from chyme.documents.libreoffice.installation import office_marker
 from chyme.documents.pages.limits import PageLimits
-from chyme.model import File, Kind, Output
+from chyme.model import File, Form, Kind, Output
 
 PAGE = "page.jpg"
 
@@ -23,7 +23,8 @@ class DocToScreenshot(Digester):
     name = "doc-to-screenshot"
     label = "First page"
     description = "A picture of the document's first page, and how many pages it has."
-    family = "pages"
+    makes = Makes(Form.PAGES, picture="page.jpg")
+    runs = Runs(family="pages")
 
     def __init__(
         self, limits: PageLimits | None = None, conversion: ConversionLimits | None = None, seconds: float = 600.0

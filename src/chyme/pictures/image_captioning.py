@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
-from chyme.digester import Calls, Digester, Source
-from chyme.model import File, Kind, Lane, Output
+from chyme.digester import Calls, Digester, Makes, Promises, Runs, Source
+from chyme.model import File, Form, Kind, Lane, Output
 from chyme.models.providers.endpoints import VisionSettings
 from chyme.pictures.captions import as_json, compose_caption, count_text_words, sort_of_picture, words_in
 from chyme.pictures.image_objects import SLACK_SECONDS, not_sent_note
@@ -28,13 +28,14 @@ class ImageCaptioning(Digester):
     name = "image-captioning"
     label = "Caption"
     description = "A sentence about what the picture shows."
+    makes = Makes(Form.CAPTION)
     reads = ("image-preview", "image-ocr", "image-objects")
-    family = "pictures"
-    falls_back = True
+    runs = Runs(family="pictures")
+    promises = Promises(falls_back=True)
 
     def __init__(self, vision: VisionSettings | None = None, seconds: float = 600.0) -> None:
         self.vision = vision
-        self.lane = Lane.MODEL if vision else Lane.ORDINARY
+        self.runs = replace(self.runs, lane=Lane.MODEL if vision else Lane.ORDINARY)
         self.seconds = seconds
 
     @property

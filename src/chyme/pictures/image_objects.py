@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from chyme.digester import Calls, Digester, Source
-from chyme.model import File, Kind, Lane, Output
+from dataclasses import replace
+
+from chyme.digester import Calls, Digester, Makes, Promises, Runs, Source
+from chyme.model import File, Form, Kind, Lane, Output
 from chyme.models.providers.endpoints import VisionSettings
 from chyme.models.weights.catalog import OBJECTS
 from chyme.pictures.object_detector import DetectorSettings, detect, fingerprint
@@ -28,9 +30,10 @@ class ImageObjects(Digester):
     name = "image-objects"
     label = "Objects"
     description = "The things in the picture, with their boxes."
+    makes = Makes(Form.OBJECTS)
     reads = ("image-preview",)
-    family = "pictures"
-    falls_back = True
+    runs = Runs(family="pictures")
+    promises = Promises(falls_back=True)
 
     def __init__(
         self,
@@ -40,7 +43,7 @@ class ImageObjects(Digester):
     ) -> None:
         self.detector = detector or DetectorSettings()
         self.vision = vision
-        self.lane = Lane.MODEL if vision else Lane.ORDINARY
+        self.runs = replace(self.runs, lane=Lane.MODEL if vision else Lane.ORDINARY)
         self.seconds = seconds
 
     @property

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from chyme.core.bounding_boxes import overlap
-from chyme.digester import Digester, Source
+from chyme.digester import Digester, Makes, Runs, Source
 from chyme.errors import DigestError, EngineUnavailable, LimitReached
 from chyme.imaging.decoding.limits import PictureLimits
 from chyme.imaging.ocr.engine_interface import (
@@ -25,7 +25,7 @@ from chyme.imaging.ocr.engine_interface import (
 from chyme.imaging.ocr.engines import fingerprint, load_engine
 from chyme.imaging.ocr.page_text import PageText, page_text
 from chyme.imaging.ocr.tiles import Tile, longest_side, needs_tiles, tiles
-from chyme.model import Artifact, Box, File, Kind, Output, Place
+from chyme.model import Artifact, Box, File, Form, Kind, Output, Place
 from chyme.pictures.preview_output import preview_of
 from chyme.text.number_ranges import format_ranges
 
@@ -60,8 +60,9 @@ class ImageOcr(Digester):
     name = "image-ocr"
     label = "Words in the picture"
     description = "The words in the picture, in reading order, and where they stand."
+    makes = Makes(Form.TEXT)
     reads = (PREVIEW,)
-    family = "pictures"
+    runs = Runs(family="pictures")
 
     def __init__(
         self, settings: OcrSettings | None = None, seconds: float = 600.0, limits: PictureLimits | None = None

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 
 from chyme.core.package_versions import describe_versions
-from chyme.digester import Digester, Source
+from chyme.digester import Digester, Makes, Runs, Source
 from chyme.imaging.decoding.limits import PictureLimits
-from chyme.model import File, Kind, Output
+from chyme.model import File, Form, Kind, Output
 
 DECODERS = ("pillow", "pillow-heif", "pillow-jxl-plugin", "resvg-py", "av", "opencv-python-headless")
 
@@ -18,7 +18,8 @@ class ImagePreview(Digester):
     name = "image-preview"
     label = "Preview"
     description = "The picture upright as JPEG, a thumbnail, and when, where and with what it was taken."
-    family = "pictures"
+    makes = Makes(Form.PICTURE_FACTS, picture="preview.jpg", essential_for=frozenset({Kind.IMAGE}))
+    runs = Runs(family="pictures")
 
     def __init__(self, limits: PictureLimits | None = None, tell_place: bool = True, seconds: float = 600.0) -> None:
         self.limits = limits or PictureLimits()

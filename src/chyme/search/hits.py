@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, zip_longest
 from sqlite3 import Connection
 
-from chyme.model import Passage
+from chyme.model import Form, Passage
 from chyme.search.match_location import locate_match
 from chyme.search.query.parser import Term, plain_word
 from chyme.search.ranking.fusion import FusedFile, NearFile
@@ -20,8 +20,8 @@ from chyme.speech.people.names import Person
 from chyme.speech.people.tables import voices
 from chyme.text.searchable_text import is_thin
 
+FormOf = Callable[[str], Form]  # what the content of an output is
 _LOOK_AHEAD = 3  # passages after a thin one, among which one may say more
-_SUMMARIES = ("speech-recognition-summary", "url-crawl-summary")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class _FoundPassage:
     by_meaning: bool
 
 
-def hits_of(db: Connection, files: Sequence[FusedFile], terms: Sequence[Term]) -> list[Hit]:
+def hits_of(db: Connection, files: Sequence[FusedFile], terms: Sequence[Term], form_of: FormOf) -> list[Hit]:
     """The files as hits, in order, with their best passages; files that are gone are left out."""
     highlighted = _highlight_terms(db, terms)
     known = keyword_queries.files(db, [file.file_id for file in files])
@@ -42,8 +42,10 @@ def hits_of(db: Connection, files: Sequence[FusedFile], terms: Sequence[Term]) -
     hits = []
     for file in files:
         if file.file_id in known:
-            merged = _merge_passages(file, _passages_of(file, texts), _passages_of(file, semantic))
-            hits.append(_hit(db, file, known[file.file_id], merged, highlighted, speakers.get(file.file_id, {})))
+            merged = _merge_passages(file, _passages_of(file, texts), _passages_of(file, semantic), form_of)
+            hits.append(
+                _hit(db, file, known[file.file_id], merged, highlighted, speakers.get(file.file_id, {}), form_of)
+            )
     return hits
 
 
@@ -80,7 +82,7 @@ def _highlight_terms(db: Connection, terms: Sequence[Term]) -> list[Term]:
 
 
 def _merge_passages(
-    file: FusedFile, texts: Mapping[int, Passage], semantic: Mapping[int, Passage]
+    file: FusedFile, texts: Mapping[int, Passage], semantic: Mapping[int, Passage], form_of: FormOf
 ) -> list[_FoundPassage]:
     """The passages found by words and by meaning, alternating; overlapping ones appear once.
 
@@ -103,7 +105,7 @@ def _merge_passages(
             shown.append(candidate)
         elif not candidate.by_meaning and shown[duplicate].by_meaning:
             shown[duplicate] = candidate  # its words can be marked
-    text_first = sorted(shown[:PASSAGES_SHOWN], key=lambda candidate: candidate.passage.source in _SUMMARIES)
+    text_first = sorted(shown[:PASSAGES_SHOWN], key=lambda candidate: form_of(candidate.passage.source) is Form.SUMMARY)
     with_words = next((candidate for candidate in text_first if not candidate.by_meaning), None)
     return sorted(text_first, key=lambda candidate: candidate is not with_words)
 
@@ -122,8 +124,9 @@ def _hit(
     merged: Sequence[_FoundPassage],
     terms: Sequence[Term],
     speakers: Mapping[str, Person],
+    form_of: FormOf,
 ) -> Hit:
-    pieces = tuple(_piece(db, file.file_id, passage, terms, speakers) for passage in merged)
+    pieces = tuple(_piece(db, file.file_id, passage, terms, speakers, form_of) for passage in merged)
     reasons = (
         ("words", file.keyword_match is not None and file.keyword_match.by_words),
         ("name", file.keyword_match is not None and file.keyword_match.by_name),
@@ -145,14 +148,19 @@ def _hit(
 
 
 def _piece(
-    db: Connection, file_id: int, found: _FoundPassage, terms: Sequence[Term], speakers: Mapping[str, Person]
+    db: Connection,
+    file_id: int,
+    found: _FoundPassage,
+    terms: Sequence[Term],
+    speakers: Mapping[str, Person],
+    form_of: FormOf,
 ) -> Piece:
     passage = found.passage
     key_sentence = find_key_sentence(passage.text) if found.by_meaning else None
-    place = locate_match(db, file_id, passage, terms, key_sentence)
+    place = locate_match(db, file_id, passage, terms, form_of(passage.source), key_sentence)
     snippet = cut_key_snippet(passage.text, terms) if found.by_meaning else cut_snippet(passage.text, terms)
     person = speakers.get(place.speaker or "")
-    return Piece(passage.source, snippet, place, person.name if person else None)
+    return Piece(passage.source, snippet, place, person.name if person else None, form_of(passage.source))
 
 
 def _snippet_of_name(found: FoundFile, terms: Sequence[Term], speakers: Mapping[str, Person]) -> Snippet:

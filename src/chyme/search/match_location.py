@@ -7,17 +7,19 @@ from dataclasses import replace
 from sqlite3 import Connection
 
 from chyme.core.store import digests, text_places
-from chyme.model import Passage, Place, Upstream
+from chyme.model import Form, Passage, Place, Upstream
 from chyme.search.query.parser import Term
 from chyme.search.snippets import Span, find
 from chyme.text.digest_text import extract_text
 
-# Outputs in which every line has its time; in others only some lines have one, and it says nothing about the rest.
-_FULLY_TIMED = ("speech-recognition", "speech-recognition-cleanup")
-
 
 def locate_match(
-    db: Connection, file_id: int, passage: Passage, terms: Sequence[Term], key_sentence: Span | None = None
+    db: Connection,
+    file_id: int,
+    passage: Passage,
+    terms: Sequence[Term],
+    form: Form,
+    key_sentence: Span | None = None,
 ) -> Place:
     """The passage's place, narrowed to the line with most of the words where lines have a box or a time.
 
@@ -28,10 +30,11 @@ def locate_match(
         return whole
     spans = find(passage.text, terms) or ([key_sentence] if key_sentence else [])
     marks = [(whole.start + start, whole.start + end) for start, end in spans]
-    lines = _lines(db, file_id, passage) if marks else ()
+    lines = _lines(db, file_id, passage, form) if marks else ()
     best = max(lines, key=lambda line: (_count_words(line, marks, passage), -line.start), default=None)
     if best is None or not _count_words(best, marks, passage):
-        return whole if passage.source in _FULLY_TIMED else replace(whole, seconds=None, until=None, speaker=None)
+        # In a transcript every line has its time; in other texts the time of some lines says nothing about the rest.
+        return whole if form is Form.TRANSCRIPT else replace(whole, seconds=None, until=None, speaker=None)
     start, end = max(best.start, whole.start), min(best.end, whole.end)
     return replace(best, start=start, end=end, page=whole.page or best.page, heading=whole.heading)
 
@@ -42,9 +45,9 @@ def _count_words(line: Place, marks: Sequence[tuple[int, int]], passage: Passage
     return len({passage.text[a - offset : b - offset].casefold() for a, b in marks if line.start < b and a < line.end})
 
 
-def _lines(db: Connection, file_id: int, passage: Passage) -> tuple[Place, ...]:
+def _lines(db: Connection, file_id: int, passage: Passage, form: Form) -> tuple[Place, ...]:
     lines = text_places.within(db, file_id, passage.source, passage.place.start, passage.place.end)
     if not lines:
-        output = Upstream(passage.source, digests.content(db, file_id, passage.source))
+        output = Upstream(passage.source, digests.content(db, file_id, passage.source), form=form)
         lines = extract_text(output).places
     return tuple(candidate for candidate in lines if candidate.box is not None or candidate.seconds is not None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 
-from chyme.model import Kind, Place
+from chyme.model import Form, Kind, Place
 from chyme.search.snippets import Snippet, to_plain
 from chyme.search.tables.facets import Facets
 
@@ -18,6 +18,7 @@ class Piece:
     snippet: Snippet
     place: Place
     person: str | None = None  # the name of the speaker there, if it is known
+    form: Form = Form.DATA  # what the source is
 
 
 @dataclass(frozen=True, slots=True)

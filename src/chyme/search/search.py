@@ -9,7 +9,8 @@ from sqlite3 import Connection
 from typing import Literal, get_args
 
 from chyme.errors import UsageError
-from chyme.search.hits import hits_of
+from chyme.model import Form
+from chyme.search.hits import FormOf, hits_of
 from chyme.search.index import Index, KeywordMatches
 from chyme.search.name_terms import name_terms
 from chyme.search.nearest_passages import nearest_passages
@@ -74,8 +75,13 @@ class Search:
     """Any text is a valid question (docs/search.md), with any engine."""
 
     def __init__(
-        self, read: Callable[[], Connection], index: Index, query_embedder: QueryEmbedder | None = None
+        self,
+        read: Callable[[], Connection],
+        index: Index,
+        query_embedder: QueryEmbedder | None = None,
+        form_of: FormOf = lambda _output: Form.DATA,
     ) -> None:
+        self._form_of = form_of
         self._read = read
         self._index = index
         self._query_embedder = query_embedder
@@ -114,7 +120,7 @@ class Search:
             files = [FusedFile(file_id, 0.0) for file_id in keyword_queries.list_files(db, limit, offset, where)]
             found = _FoundFiles(files, keyword_queries.count_listed(db, where))
         facet_counts, facets_exact = self._count_facets(db, query, where, found) if facets else (None, True)
-        hits = hits_of(db, found.files, query.terms)
+        hits = hits_of(db, found.files, query.terms, self._form_of)
         return SearchResult(
             hits=tuple(hits),
             total=found.total,
@@ -153,7 +159,9 @@ class Search:
     def similar(self, path: str, *, limit: int = 20, offset: int = 0) -> SearchResult:
         """The files most like this one, without itself; UsageError if there is no such file."""
         started = time.perf_counter()
-        result = similar_files(self._read(), self._index, self._thresholds, path, slice(offset, offset + limit))
+        result = similar_files(
+            self._read(), self._index, self._thresholds, path, slice(offset, offset + limit), self._form_of
+        )
         return replace(result, ms=(time.perf_counter() - started) * 1000)
 
     def _interpret(

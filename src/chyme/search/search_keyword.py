@@ -3,35 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from typing import ClassVar
 
-from chyme.digester import Digester, Source
+from chyme.digester import Digester, Inputs, Makes, Runs, Source, Title
 from chyme.files.link_files import link_note_of
 from chyme.model import File, Kind, Output, Passage
 from chyme.search.query.spelling import words_of
-from chyme.search.searchable_texts import ABOUT, LONG_TEXTS, TEXT_LIMIT, texts_of
+from chyme.search.searchable_texts import SEARCHED_FORMS, TEXT_LIMIT, texts_of
 from chyme.text.digest_text import ReadableText
 from chyme.text.passages import WINDOW, cut_passages
+from chyme.text.titles import clean_title, heading_title
 from chyme.text.unspaced_scripts import segment
 
 MOST_WORDS = 20_000  # of one file, short ones first: each new word adds about ten rows to the dictionary
-
-# The file's own texts first: texts that are made later then leave the ordinals of their passages alone.
-_PASSAGES_FROM = (
-    "url-crawl-content",
-    "url-metadata",
-    "doc-to-markdown",
-    "image-ocr",
-    "image-preview",
-    "media-preview",
-    "speech-recognition-cleanup",
-    "speech-recognition",
-    "image-captioning",
-    "image-objects",
-    "speech-recognition-summary",
-    "url-crawl-summary",
-)
 
 
 class SearchKeyword(Digester):
@@ -44,11 +27,24 @@ class SearchKeyword(Digester):
     name = "search-keyword"
     label = "Keyword search"
     description = "The passages by which the file is found word for word."
-    reads: ClassVar[tuple[str, ...]] = _PASSAGES_FROM
-    optional_reads = ABOUT
-    reads_artifacts = False
-    family = "text"
-    quick = True
+    makes = Makes(title=Title.FALLBACK, essential_for=frozenset({Kind.TEXT}))
+    # The file's own texts first: a text that comes later does not move their passages.
+    reads = (
+        "url-crawl-content",
+        "url-metadata",
+        "doc-to-markdown",
+        "image-ocr",
+        "image-preview",
+        "media-preview",
+        "speech-recognition-cleanup",
+        "speech-recognition",
+        "image-captioning",
+        "image-objects",
+        "speech-recognition-summary",
+        "url-crawl-summary",
+    )
+    inputs = Inputs(forms=SEARCHED_FORMS, artifacts=False)
+    runs = Runs(quick=True)
 
     def __init__(self, text_limit: int = TEXT_LIMIT) -> None:
         self._text_limit = text_limit
@@ -58,8 +54,8 @@ class SearchKeyword(Digester):
         return f"{WINDOW} tokens, {self._text_limit} characters"
 
     @property
-    def reads_at_most(self) -> Mapping[str, int]:
-        return dict.fromkeys(LONG_TEXTS, self._text_limit + 1)
+    def max_text(self) -> int:
+        return self._text_limit + 1
 
     def can_digest(self, file: File) -> bool:
         return True
@@ -67,7 +63,7 @@ class SearchKeyword(Digester):
     def digest(self, source: Source) -> list[Output]:
         passages: list[Passage] = []
         sources: list[str] = []
-        texts = texts_of(source, _PASSAGES_FROM, self._text_limit)
+        texts = texts_of(source, self.reads, self._text_limit)
         for name, text in texts.found:
             found = _passages(name, text, len(passages))
             if found:
@@ -83,8 +79,9 @@ class SearchKeyword(Digester):
             "sources": sources,
         }
         link = link_note_of(source) if source.file.kind is Kind.URL else None
+        title = heading_title(passages[0].text) if source.file.mime == "text/markdown" and passages else None
         if link is not None and link.title:
-            content["title"] = link.title
+            content["title"] = title = link.title
         if texts.notes:
             content["note"] = "; ".join(texts.notes)
         return [
@@ -93,6 +90,7 @@ class SearchKeyword(Digester):
                 json.dumps(content, ensure_ascii=False),
                 passages=tuple(passages),
                 words=tuple(sorted(words, key=lambda word: (len(word), word))[:MOST_WORDS]),
+                title=clean_title(title),
             )
         ]
 

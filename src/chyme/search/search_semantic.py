@@ -5,10 +5,9 @@ from __future__ import annotations
 import functools
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, replace
 
-from chyme.digester import Digester, Source
+from chyme.digester import Digester, Inputs, Promises, Runs, Source
 from chyme.errors import ChildCrashed, DigestError, EngineUnavailable
 from chyme.model import Embedded, File, Kind, Lane, Output, Passage
 from chyme.models.embedding.passage_embedder import PassageEmbedder, PassageEmbedding, load_passage_embedder
@@ -20,7 +19,7 @@ from chyme.search.embedders.passage_hashes import (
     ReusablePassages,
     text_hash,
 )
-from chyme.search.searchable_texts import ABOUT, FILE, LONG_TEXTS, TEXT_LIMIT, Texts, texts_of
+from chyme.search.searchable_texts import FILE, SEARCHED_FORMS, TEXT_LIMIT, Texts, texts_of
 from chyme.text.passages import CHARACTERS_PER_TOKEN, cut_passages, estimate_tokens
 from chyme.text.searchable_text import has_word
 from chyme.understanding.classification.document_rules import own_title
@@ -39,8 +38,9 @@ PREPARED_FILE = "passages"  # the scratch file in which the preparation leaves t
 MAX_CACHED_WORDS, MAX_CACHED_LENGTH = 100_000, 40  # how many words' token counts are cached, and their greatest length
 NUMBER_BYTES = 4  # float32
 
+_LONG_TEXTS = ("url-crawl-content", "doc-to-markdown")
 _PASSAGES_FROM = (
-    *LONG_TEXTS,
+    *_LONG_TEXTS,
     "url-metadata",
     "image-ocr",
     "image-captioning",
@@ -51,8 +51,8 @@ _PASSAGES_FROM = (
     "url-crawl-summary",
 )
 _PREVIEWS = ("image-preview", "media-preview")  # only the title of these is used
-_TITLES_FROM = (*LONG_TEXTS, "url-metadata", "media-preview", "speech-recognition")  # texts no model wrote
-_LONGEST_TEXT = {Kind.URL: LONG_TEXTS[0], Kind.DOCUMENT: LONG_TEXTS[1]}
+_TITLES_FROM = (*_LONG_TEXTS, "url-metadata", "media-preview", "speech-recognition")  # texts no model wrote
+_LONGEST_TEXT = dict(zip((Kind.URL, Kind.DOCUMENT), _LONG_TEXTS, strict=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,13 +94,10 @@ class SearchSemantic(Digester):
     name = SEMANTIC
     label = "Search by meaning"
     description = "The passages by which the file is found by what it means, in whatever words."
-    reads: ClassVar[tuple[str, ...]] = (*_PASSAGES_FROM, *_PREVIEWS)
-    optional_reads = ABOUT
-    reads_artifacts = False
-    family = "meaning"
-    counts = False
-    gathers = True
-    prepares = True
+    reads = (*_PASSAGES_FROM, *_PREVIEWS)
+    inputs = Inputs(forms=SEARCHED_FORMS, artifacts=False)
+    runs = Runs(family="meaning", gathers=True, prepares=True)
+    promises = Promises(counts=False)
 
     def __init__(
         self,
@@ -110,7 +107,7 @@ class SearchSemantic(Digester):
         load: Callable[[PassageEmbedding], PassageEmbedder] = load_passage_embedder,
     ) -> None:
         self.settings = settings or PassageEmbedding()
-        self.lane = Lane.MEANING if self.settings.local else Lane.MODEL
+        self.runs = replace(self.runs, lane=Lane.MEANING if self.settings.local else Lane.MODEL)
         self._max_passages = most_passages
         self._text_limit = text_limit
         self._load = load
@@ -123,8 +120,12 @@ class SearchSemantic(Digester):
         )
 
     @property
-    def reads_at_most(self) -> Mapping[str, int]:
-        return dict.fromkeys(LONG_TEXTS, self._text_limit + 1)
+    def max_text(self) -> int:
+        return self._text_limit + 1
+
+    @property
+    def _passages_from(self) -> tuple[str, ...]:
+        return tuple(name for name in self.reads if name not in _PREVIEWS)
 
     @property
     def embedder(self) -> str | None:
@@ -188,7 +189,7 @@ class SearchSemantic(Digester):
     def without_model(self, source: Source) -> list[Output]:
         """An output without passages, for a file that must not leave this machine."""
         note = "the file is private, and the model that would have to read it is not on this machine"
-        texts = texts_of(source, _PASSAGES_FROM, self._text_limit)
+        texts = texts_of(source, self._passages_from, self._text_limit)
         return [self._make_output(_CutText({"sources": [], TEXT_HASH: _hash_of(texts), "note": note}), b"")]
 
     def _embed_by_service(self, source: Source) -> Output:
@@ -226,7 +227,7 @@ class SearchSemantic(Digester):
 
     def _cut(self, source: Source) -> _CutText:
         """Cut each text into passages, up to the limit, leaving out those the model cannot read."""
-        texts = texts_of(source, _PASSAGES_FROM, self._text_limit)
+        texts = texts_of(source, self._passages_from, self._text_limit)
         notes = list(texts.notes)
         passages: list[Passage] = []
         unreadable = left_out = 0

@@ -7,27 +7,22 @@ from dataclasses import dataclass, replace
 
 from chyme.digester import Source
 from chyme.files.link_files import link_note_of
-from chyme.model import Kind
+from chyme.model import Form, Kind
 from chyme.text.decoding import read_text
 from chyme.text.digest_text import ReadableText, extract_text, replace_unwritable
 from chyme.text.passages import markdown_headings
 from chyme.text.searchable_text import without_notes
 
 TEXT_LIMIT = 5_000_000  # characters of one file
-LONG_TEXTS = ("url-crawl-content", "doc-to-markdown")
 FILE = "file"  # the source name of passages from the file itself
-# Texts about the file, which a model may write. Indexing the file's own text does not wait for them.
-ABOUT = frozenset(
+# Every output of these forms is searched, whoever makes it.
+SEARCHED_FORMS = frozenset(
     {
-        "image-captioning",
-        "image-objects",
-        "speech-recognition-cleanup",
-        "speech-recognition-summary",
-        "url-crawl-summary",
+        *(Form.TEXT, Form.TRANSCRIPT, Form.SUMMARY, Form.CAPTION, Form.OBJECTS),
+        *(Form.PAGE_FACTS, Form.PICTURE_FACTS, Form.MEDIA_FACTS),
     }
 )
 
-_WITH_NOTES = (*LONG_TEXTS, "image-ocr")  # these end with chyme's notes about them
 _MARKDOWN_NAMES = (".md", ".markdown", ".mdown", ".mkd")
 
 
@@ -66,12 +61,17 @@ def _all_texts(source: Source, names: Sequence[str], limit: int, notes: list[str
         note = link_note_of(source)
         if note is not None and note.text:
             texts.append((FILE, ReadableText(replace_unwritable(note.text))))
+    corrected: set[str] = set()
     for name in names:
         output = source.output(name)
         if output is None or not output.content:
             continue
-        if name == "speech-recognition" and any(used == "speech-recognition-cleanup" for used, _ in texts):
-            continue  # the corrected transcript says the same at the same seconds
+        if name in corrected:
+            continue  # the correction says the same at the same places
+        if output.corrects is not None:
+            corrected.add(output.corrects)
         readable = extract_text(output)
-        texts.append((name, replace(readable, text=without_notes(readable.text)) if name in _WITH_NOTES else readable))
+        if output.form is Form.TEXT:  # it ends with chyme's notes about it
+            readable = replace(readable, text=without_notes(readable.text))
+        texts.append((name, readable))
     return texts

@@ -11,7 +11,7 @@ from chyme.core.store import digests, files
 from chyme.errors import UsageError
 from chyme.model import File, Passage
 from chyme.search.embedders.passage_hashes import SEMANTIC, embedded_passages
-from chyme.search.hits import hits_of
+from chyme.search.hits import FormOf, hits_of
 from chyme.search.index import Index
 from chyme.search.nearest_passages import nearest_passages
 from chyme.search.query.parser import Query, Term, parse
@@ -36,7 +36,9 @@ _BY_WORDS = "compared by its title and tags"
 _FileVectors = Sequence[tuple[int, Passage, bytes]]
 
 
-def similar_files(db: Connection, index: Index, floors: SimilarityThresholds, path: str, page: slice) -> SearchResult:
+def similar_files(
+    db: Connection, index: Index, floors: SimilarityThresholds, path: str, page: slice, form_of: FormOf
+) -> SearchResult:
     """The files most like the one at this path, best first; of identical ones only the first."""
     file = files.by_path(db, path)
     if file is None or file.vanished_at is not None:
@@ -44,11 +46,11 @@ def similar_files(db: Connection, index: Index, floors: SimilarityThresholds, pa
     embedder = embedders.get_serving(db)
     file_vectors = vectors.of_file(db, file.id, embedder.id) if embedder else []
     if embedder is None or not file_vectors:
-        return _by_words(db, index, file, page)
+        return _by_words(db, index, file, page, form_of)
     passages, complete = _find_similar_passages(db, index, floors, embedder, file, file_vectors)
     found = [FusedFile(near.file_id, near.score, near=near) for near in near_files(passages)]
     note = index.meaning_note(embedder)
-    result = _result(db, file, found, page, complete and note is None)
+    result = _result(db, file, found, page, complete and note is None, form_of)
     return replace(result, notes=(note,)) if note else result
 
 
@@ -102,7 +104,7 @@ def _mean(file_vectors: _FileVectors) -> tuple[list[list[float]], list[float]]:
     return (rows[::step].tolist() if len(rows) > 1 else []), whole
 
 
-def _by_words(db: Connection, index: Index, file: File, page: slice) -> SearchResult:
+def _by_words(db: Connection, index: Index, file: File, page: slice, form_of: FormOf) -> SearchResult:
     shown_file = keyword_queries.files(db, [file.id])[file.id]
     note = f"{_NO_TEXT if _has_no_text(db, file) else _UNKNOWN}; {_BY_WORDS}"
     title_query = parse(shown_file.title or file.name.rpartition(".")[0] or file.name)
@@ -113,7 +115,7 @@ def _by_words(db: Connection, index: Index, file: File, page: slice) -> SearchRe
         return SearchResult((), 0, True, 0.0, {}, (note,))
     by_words = index.find_by_words(Query(query.terms), _ANY, page.stop + 1)
     found = [FusedFile(match.file_id, match.score, match) for match in by_words.files if match.file_id != file.id]
-    result = _result(db, file, found, page, by_words.exact, query.terms)
+    result = _result(db, file, found, page, by_words.exact, form_of, query.terms)
     beyond = max(0, by_words.total - len(by_words.files))
     return replace(result, total=result.total + beyond, notes=(note,))
 
@@ -127,23 +129,29 @@ def _has_no_text(db: Connection, file: File) -> bool:
 
 
 def _result(
-    db: Connection, file: File, found: Sequence[FusedFile], page: slice, exact: bool, terms: Sequence[Term] = ()
+    db: Connection,
+    file: File,
+    found: Sequence[FusedFile],
+    page: slice,
+    exact: bool,
+    form_of: FormOf,
+    terms: Sequence[Term] = (),
 ) -> SearchResult:
     """One page of them. Files of equal content become one hit."""
     unique, copies = _merge_copies(db, found)
     hits = [
         replace(hit, copies=copies.get(hit.path, ()), why=(*hit.why, "copy") if same else hit.why)
-        for hit, same in _hits_with_copies(db, unique[page], file, terms)
+        for hit, same in _hits_with_copies(db, unique[page], file, terms, form_of)
     ]
     return SearchResult(tuple(hits), len(unique), exact, 0.0, {})
 
 
 def _hits_with_copies(
-    db: Connection, found: Sequence[FusedFile], file: File, terms: Sequence[Term]
+    db: Connection, found: Sequence[FusedFile], file: File, terms: Sequence[Term], form_of: FormOf
 ) -> list[tuple[Hit, bool]]:
     """The files as hits, and whether each is a copy of the given one."""
     same_content = {copy.path for copy in files.same_content(db, file.hash)} if file.hash else set()
-    return [(hit, hit.path in same_content) for hit in hits_of(db, found, terms)]
+    return [(hit, hit.path in same_content) for hit in hits_of(db, found, terms, form_of)]
 
 
 def _merge_copies(db: Connection, found: Collection[FusedFile]) -> tuple[list[FusedFile], dict[str, tuple[str, ...]]]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 
 from chyme.core.package_versions import describe_versions
-from chyme.digester import Digester, Source
-from chyme.model import File, Kind, Output
+from chyme.digester import Digester, Makes, Runs, Source
+from chyme.model import File, Form, Kind, Output
 from chyme.speech.media.limits import MediaLimits
 
 BYTES_A_SECOND = 1 << 20  # the slowest pace that still counts as progress
@@ -21,7 +21,8 @@ class MediaPreview(Digester):
     name = "media-preview"
     label = "Media preview"
     description = "How long it is, what it says about itself, its waveform, and a picture of it."
-    family = "media"
+    makes = Makes(Form.MEDIA_FACTS, essential_for=frozenset({Kind.AUDIO, Kind.VIDEO}))
+    runs = Runs(family="media")
 
     def __init__(self, limits: MediaLimits | None = None, seconds: float = 600.0, tell_place: bool = True) -> None:
         self.limits = limits or MediaLimits()

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import math
 
-from chyme.digester import Digester, Source
+from chyme.digester import Digester, Makes, Promises, Source
 from chyme.errors import EngineUnavailable, UpstreamMissing
-from chyme.model import File, Kind, Output, Upstream, Voice
+from chyme.model import File, Form, Kind, Output, Upstream, Voice
 from chyme.speech.people.names import SPEAKERS
 from chyme.speech.voices.json_format import VOICES, from_json
 
@@ -24,9 +24,9 @@ class SpeakerEmbedding(Digester):
     name = SPEAKERS
     label = "Speakers"
     description = "Whose voices these are, recognised across all files."
+    makes = Makes(Form.SPEAKERS)
     reads = ("speech-recognition",)
-    family = "text"
-    reusable = False
+    promises = Promises(reusable=False)
 
     def __init__(self, least_seconds: float = LEAST_SECONDS) -> None:
         self.least_seconds = least_seconds

@@ -8,9 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from chyme.digester import Digester, Source
+from chyme.digester import Digester, Inputs, Makes, Runs, Source
 from chyme.errors import EngineUnavailable
-from chyme.model import Artifact, File, Kind, Lane, Output, Transcript, Turn, Voice, Word
+from chyme.model import Artifact, File, Form, Kind, Lane, Output, Transcript, Turn, Voice, Word
 from chyme.models.weights.catalog import VOICES
 from chyme.models.weights.folder import path_of
 from chyme.speech.media.limits import MediaLimits
@@ -44,12 +44,10 @@ class SpeechRecognition(Digester):
     name = "speech-recognition"
     label = "Transcript"
     description = "What is said in it, by whom and when."
+    makes = Makes(Form.TRANSCRIPT)
     reads = (PREVIEW,)
-    reads_artifacts = False
-    family = "speech"
-    lane = Lane.LONG
-    keeps = True
-    prepares = True
+    inputs = Inputs(artifacts=False)
+    runs = Runs(family="speech", lane=Lane.LONG, keeps_scratch=True, prepares=True)
 
     def __init__(
         self,

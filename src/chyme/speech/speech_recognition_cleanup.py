@@ -7,9 +7,9 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from chyme.digester import Calls, Digester, Source
+from chyme.digester import Calls, Digester, Inputs, Makes, Promises, Runs, Source
 from chyme.errors import UpstreamMissing
-from chyme.model import Artifact, File, Kind, Lane, Output, Transcript
+from chyme.model import Artifact, File, Form, Kind, Lane, Output, Transcript
 from chyme.models.local.model import take_turn
 from chyme.models.providers.endpoints import LanguageSettings
 from chyme.models.providers.invalid_answer import InvalidAnswer
@@ -41,15 +41,15 @@ class SpeechRecognitionCleanup(Digester):
     name = "speech-recognition-cleanup"
     label = "Corrected transcript"
     description = "What was said, without fillers, stutters and slips of recognition; also as subtitles."
+    makes = Makes(Form.TRANSCRIPT, corrects="speech-recognition")
     reads = ("speech-recognition",)
-    reads_artifacts = False
-    family = "text"
-    keeps = True
-    falls_back = True
+    inputs = Inputs(artifacts=False)
+    runs = Runs(keeps_scratch=True)
+    promises = Promises(falls_back=True)
 
     def __init__(self, language: LanguageSettings | None = None, seconds: float = 3600.0) -> None:
         self.language = language
-        self.lane = Lane.MODEL if language else Lane.LONG
+        self.runs = replace(self.runs, lane=Lane.MODEL if language else Lane.LONG)
         self.seconds = seconds  # for one attempt, with any number of questions; answers are kept for the next attempt
 
     @property

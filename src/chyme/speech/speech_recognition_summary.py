@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from chyme.digester import Calls, Digester, Source
-from chyme.model import File, Kind, Lane, Output, Transcript
+from chyme.digester import Calls, Digester, Inputs, Makes, Promises, Source
+from chyme.model import File, Form, Kind, Lane, Output, Transcript
 from chyme.models.local.model import take_turn
 from chyme.models.providers.endpoints import LanguageSettings
 from chyme.speech.speech_recognition_cleanup import LOCAL, transcript_of
@@ -37,14 +38,14 @@ class SpeechRecognitionSummary(Digester):
     name = "speech-recognition-summary"
     label = "Transcript summary"
     description = "What was said, in short: the takeaway, topics, actions and questions."
+    makes = Makes(Form.SUMMARY)
     reads = ("speech-recognition",)
-    reads_artifacts = False
-    family = "text"
-    falls_back = True
+    inputs = Inputs(artifacts=False)
+    promises = Promises(falls_back=True)
 
     def __init__(self, language: LanguageSettings | None = None, seconds: float = 600.0) -> None:
         self.language = language
-        self.lane = Lane.MODEL if language else Lane.ORDINARY
+        self.runs = replace(self.runs, lane=Lane.MODEL if language else Lane.ORDINARY)
         self.seconds = seconds
 
     @property

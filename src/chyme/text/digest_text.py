@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from chyme.model import Place, Upstream
+from chyme.model import Form, Place, Upstream
 from chyme.text.markdown_lines import strip_origin_line
 from chyme.text.passages import markdown_headings
 
@@ -26,10 +26,10 @@ class ReadableText:
 def extract_text(output: Upstream) -> ReadableText:
     """What a person could read in this output; content without the expected structure is taken as plain text."""
     content = output.content or ""
-    extract = _EXTRACTORS.get(output.name)
+    extract = _EXTRACTORS.get(output.form)
     fields = _parse_object(content) if extract else None
     if extract is None or fields is None:
-        if output.name in _SUMMARIES:
+        if output.form is Form.SUMMARY:
             content = strip_origin_line(content)
         places = output.places
         if not any(place.heading for place in places):
@@ -115,23 +115,20 @@ def _page_text(fields: Json) -> ReadableText:
     return ReadableText(replace_unwritable("\n\n".join(dict.fromkeys(word for word in words if word))))
 
 
-_SUMMARIES = ("speech-recognition-summary", "url-crawl-summary")
 _RECORDING_TAGS = (
     *("title", "artist", "album", "album_artist", "composer", "performer", "conductor", "show", "genre"),
     *("comment", "description", "synopsis", "keywords", "publisher"),
 )
 _CAMERA_FIELDS = ("make", "model", "lens")
-_EXTRACTORS: dict[str, Callable[[Json], ReadableText]] = {
-    "speech-recognition": _transcript_text,
-    "speech-recognition-cleanup": _transcript_text,
-    "url-metadata": _page_text,
-    "image-captioning": _description_text,
-    "image-preview": _picture_text,
-    "media-preview": _recording_text,
-    "image-objects": _objects_text,
-    "classify-document": _description_text,
-    "classify-image": _description_text,
-    "tags": _description_text,
+_EXTRACTORS: dict[Form, Callable[[Json], ReadableText]] = {
+    Form.TRANSCRIPT: _transcript_text,
+    Form.PAGE_FACTS: _page_text,
+    Form.CAPTION: _description_text,
+    Form.PICTURE_FACTS: _picture_text,
+    Form.MEDIA_FACTS: _recording_text,
+    Form.OBJECTS: _objects_text,
+    Form.CLASSIFICATION: _description_text,
+    Form.TAGS: _description_text,
 }
 
 

@@ -5,16 +5,17 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from chyme.core.files.untrusted_files import open_untrusted, write_atomically
-from chyme.digester import Digester, Source
+from chyme.digester import Digester, Inputs, Makes, Promises, Runs, Source
 from chyme.documents.properties.reader import PROPERTIES, properties_of
 from chyme.errors import UnreadableFile
 from chyme.files.link_files import link_note_of
-from chyme.model import File, Kind, Lane, Output
+from chyme.model import File, Form, Kind, Lane, Output
 from chyme.models.local.model import take_turn
 from chyme.models.providers.endpoints import LanguageSettings
 from chyme.text import language_detection as languages
@@ -63,17 +64,16 @@ class ClassifyDocument(Digester):
     description = (
         "Title, one-sentence summary, date, language and tags, each with how sure it is and what it was read from."
     )
+    makes = Makes(Form.CLASSIFICATION)
     reads = (METADATA, "media-preview", *_LONG_TEXTS, *SPOKEN, *SUMMARIES)
-    reads_artifacts = False
-    family = "text"
-    uses_name = True
-    prepares = True
-    falls_back = True
+    inputs = Inputs(artifacts=False, file_name=True)
+    runs = Runs(prepares=True)
+    promises = Promises(falls_back=True)
 
     def __init__(self, language: LanguageSettings | None = None, seconds: float = 600.0) -> None:
         self.language = language
         self.seconds = seconds
-        self.lane = Lane.MODEL if language else Lane.ORDINARY
+        self.runs = replace(self.runs, lane=Lane.MODEL if language else Lane.ORDINARY)
 
     @property
     def fingerprint(self) -> str:
@@ -84,8 +84,8 @@ class ClassifyDocument(Digester):
         return f"{model}, {self.language.characters} characters, {rules}"
 
     @property
-    def reads_at_most(self) -> Mapping[str, int]:
-        return dict.fromkeys(_LONG_TEXTS, MAX_INPUT_CHARS)
+    def max_text(self) -> int:
+        return MAX_INPUT_CHARS
 
     def can_digest(self, file: File) -> bool:
         return file.kind in KINDS

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from chyme.core.files.untrusted_files import write_atomically
-from chyme.digester import Digester, Source
+from chyme.digester import Digester, Inputs, Makes, Promises, Runs, Source
 from chyme.errors import UnreadableFile
-from chyme.model import File, Kind, Lane, Output
+from chyme.model import File, Form, Kind, Lane, Output
 from chyme.models.providers.endpoints import VisionSettings
 from chyme.pictures.image_objects import not_sent_note
 from chyme.pictures.preview_output import preview_of
@@ -46,16 +46,16 @@ class ClassifyImage(Digester):
     name = "classify-image"
     label = "Picture classification"
     description = "What the picture is: title, one-sentence summary, date, language and tags, each with how sure it is."
+    makes = Makes(Form.CLASSIFICATION)
     reads = ("image-preview", OCR, "image-captioning", "image-objects")
-    family = "text"
-    uses_name = True
-    prepares = True
-    falls_back = True
+    runs = Runs(prepares=True)
+    inputs = Inputs(file_name=True)
+    promises = Promises(falls_back=True)
 
     def __init__(self, vision: VisionSettings | None = None, seconds: float = 600.0) -> None:
         self.vision = vision
         self.seconds = seconds
-        self.lane = Lane.MODEL if vision else Lane.ORDINARY
+        self.runs = replace(self.runs, lane=Lane.MODEL if vision else Lane.ORDINARY)
 
     @property
     def fingerprint(self) -> str:

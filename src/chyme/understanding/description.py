@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from sqlite3 import Connection
 
-from chyme.core.pipeline.document_state import CLASSIFIERS
 from chyme.core.pipeline.recorders import RefreshNames
 from chyme.core.store import digests, documents, events, files
+from chyme.understanding.classification.outputs import CLASSIFIERS
 from chyme.understanding.classification.result import Classification, from_json
 from chyme.understanding.edit_rules import Description, apply_edits
 from chyme.understanding.tables import edits, tags
@@ -58,7 +58,7 @@ def compute_description(db: Connection, file_id: int) -> Description:
 
 
 def _classification(db: Connection, file_id: int) -> Classification:
-    for name in sorted(CLASSIFIERS):
+    for name in CLASSIFIERS:
         content = digests.content(db, file_id, name)
         if content:
             try:

@@ -9,11 +9,11 @@ from sqlite3 import Connection
 
 from chyme.core.clock import now
 from chyme.core.files.moves import Move
-from chyme.core.pipeline.document_state import CLASSIFIERS
 from chyme.core.store import digests, documents, file_requests, files
 from chyme.errors import UsageError
 from chyme.files.machine_names import is_machine_made
 from chyme.model import Again, File, Mode, iso
+from chyme.understanding.classification.outputs import CLASSIFIERS
 from chyme.understanding.classification.result import from_json
 from chyme.understanding.edit_rules import DATE, TITLE
 from chyme.understanding.slug import Slug, propose_name, sure_date
@@ -216,7 +216,7 @@ def _edited(db: Connection, file: File) -> tuple[str, str, str] | None:
     if document is None or document.title is None:
         return None
     edited = edits.of_file(db, file.id)
-    said = {name: content for name in sorted(CLASSIFIERS) if (content := digests.content(db, file.id, name))}
+    said = {name: content for name in CLASSIFIERS if (content := digests.content(db, file.id, name))}
     found = {name: from_json(content) for name, content in said.items()}
     date = document.date if DATE in edited else next((sure_date(one) for one in found.values()), None)
     name = propose_name(file.name, document.title, date)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from typing import ClassVar
 
-from chyme.digester import Digester, Source
+from chyme.digester import Digester, Inputs, Makes, Runs, Source
 from chyme.files.machine_names import is_machine_made, without_extension
-from chyme.model import File, Kind, Output
+from chyme.model import File, Form, Kind, Output
+from chyme.understanding.classification.outputs import CLASSIFIERS
 from chyme.understanding.classification.result import Classification, from_json
 from chyme.understanding.slug_format import RULES_VERSION, slug_of
 
@@ -24,11 +24,10 @@ class Slug(Digester):
     name = "slug"
     label = "Friendly name"
     description = "A readable name for files that a camera, a scanner or a program has named."
-    reads: ClassVar[tuple[str, ...]] = ("classify-document", "classify-image")
-    reads_artifacts = False
-    family = "text"
-    quick = True
-    uses_name = True
+    makes = Makes(Form.NAME)
+    reads = CLASSIFIERS
+    inputs = Inputs(artifacts=False, file_name=True)
+    runs = Runs(quick=True)
 
     @property
     def fingerprint(self) -> str:

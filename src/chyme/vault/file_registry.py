@@ -9,13 +9,12 @@ from sqlite3 import Connection
 from chyme.core.files.moves import DISPLACED, TRASH_REASON, TRASHED, Move, displaced_path, trashed_path
 from chyme.core.pipeline import output_updates, transitions
 from chyme.core.pipeline.again import reset
-from chyme.core.pipeline.document_state import captured_address, title_from_json
+from chyme.core.pipeline.document_state import captured_address
 from chyme.core.pipeline.registry_rules import Rules
 from chyme.core.store import artifacts, digest_queue, digests, documents, events, files, leases, text_places
 from chyme.core.store.sqlite.database import Database
-from chyme.model import File, Seen, iso
-
-FACTS = "url-metadata"  # says where a captured page came from
+from chyme.model import File, Form, Seen, iso
+from chyme.text.titles import title_from_json
 
 
 class FileRegistry:
@@ -73,12 +72,14 @@ class FileRegistry:
         events.record(db, now, "file", file.id, file.path, None, "new" if known is None else "changed")
 
     def _is_of_same_page(self, db: Connection, known: File, seen: Seen) -> bool:
-        """Whether a link leads to the page that was captured for it, whatever else is written beside it now."""
+        """Whether a link still leads to the page that was captured for it; the note beside it may have changed."""
         if seen.link is None or (known.kind, known.mime) != (seen.kind, seen.mime):
             return False
-        if not self._rules.has_capture(FACTS, digests.of_file(db, known.id)):
-            return False
-        return captured_address(digests.content(db, known.id, FACTS)) == seen.link
+        rows = digests.of_file(db, known.id)
+        return any(
+            self._rules.has_capture(name, rows) and captured_address(digests.content(db, known.id, name)) == seen.link
+            for name in self._rules.of_form(Form.PAGE_FACTS)
+        )
 
     def _rewrite_link(self, db: Connection, known: File, seen: Seen, now: str) -> File:
         """What was captured stays, for it may not be had again; all else is made anew, and serves until then."""
@@ -87,7 +88,8 @@ class FileRegistry:
         captured = self._rules.captured_whole(digests.of_file(db, file.id))
         digest_queue.hold(db, file.id, False)
         reset(db, self._rules, file, [n for n in self._rules.outputs if n not in captured], digests.NEW, now)
-        documents.set_found_title(db, file.id, title_from_json(digests.content(db, file.id, FACTS)))
+        for name in self._rules.of_form(Form.PAGE_FACTS):
+            documents.set_found_title(db, file.id, title_from_json(digests.content(db, file.id, name)))
         for recorder in self._rules.recorders:
             recorder.content_replaced(db, file, now)
         return file

@@ -5,17 +5,17 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import urlsplit
 
 from chyme.core.package_versions import describe_versions
-from chyme.core.pipeline.document_state import heading_title
-from chyme.digester import Digester, Source
+from chyme.digester import Digester, Makes, Promises, Runs, Source, Title
 from chyme.documents.conversion.results import ConversionLimits
 from chyme.errors import ChildCrashed, EngineUnavailable, LimitReached, TimedOut, UnreadableFile, UnsupportedFile
 from chyme.files.extensions import DOCUMENTS, HTML
 from chyme.files.link_files import LINK_BYTES, link_in, remove_credentials, restore_link_parts
-from chyme.model import Artifact, File, Kind, Lane, Output
+from chyme.model import Artifact, File, Form, Kind, Lane, Output
+from chyme.text.titles import clean_title, heading_title
 from chyme.webpages.browser.executable import browser_program
 from chyme.webpages.browser.settings import BrowserSettings
 from chyme.webpages.crawl_limits import CrawlLimits
@@ -55,11 +55,13 @@ class UrlCrawl(Digester):
     name = "url-crawl"
     label = "Web page"
     description = "The page behind a link as text and as a copy that stays, with its title, author and date."
-    outputs = (CONTENT, COPY, FACTS)
-    family = "web"
-    lane = Lane.AWAY
-    goes_out = True
-    captures = True
+    makes: ClassVar = {
+        CONTENT: Makes(Form.TEXT, essential_for=frozenset({Kind.URL})),
+        COPY: Makes(Form.PAGE_COPY),
+        FACTS: Makes(Form.PAGE_FACTS, title=Title.OWN),
+    }
+    runs = Runs(family="web", lane=Lane.AWAY, goes_out=True)
+    promises = Promises(captures=True)
 
     def __init__(
         self,
@@ -156,7 +158,7 @@ class UrlCrawl(Digester):
         return [
             Output(CONTENT, with_notes(read.page.markdown, notes), places=read.page.places),
             Output(COPY, as_json(copy_info), (Artifact(PAGE, copy.html),)),
-            Output(FACTS, as_json(metadata)),
+            Output(FACTS, as_json(metadata), title=clean_title(metadata.get("title"))),
         ]
 
     def _read_page(self, link: str, fetched: FetchResult, page: str) -> _ReadPage:
@@ -230,7 +232,7 @@ class UrlCrawl(Digester):
         return [
             Output(CONTENT, contents.content, places=contents.places),
             Output(COPY, as_json(copy_info), (Artifact(original, found.data),)),
-            Output(FACTS, as_json(metadata)),
+            Output(FACTS, as_json(metadata), title=clean_title(metadata.get("title"))),
         ]
 
 

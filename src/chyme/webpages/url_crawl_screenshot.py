@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from chyme.core.package_versions import describe_versions
-from chyme.digester import Digester, Source
+from chyme.digester import Digester, Makes, Promises, Runs, Source
 from chyme.documents.conversion.results import ConversionLimits
 from chyme.documents.pages.limits import PageLimits
 from chyme.errors import EngineUnavailable, NetworkFailed, RateLimited, UnreadableFile, UpstreamMissing
 from chyme.files.kind_detection import HEAD_BYTES, identify
 from chyme.files.link_files import LINK_BYTES, link_in, remove_credentials, restore_link_parts
 from chyme.imaging.decoding.limits import PictureLimits
-from chyme.model import THUMBNAIL, Artifact, File, Kind, Lane, Output
+from chyme.model import THUMBNAIL, Artifact, File, Form, Kind, Lane, Output
 from chyme.webpages.browser.executable import INSTALL_HINT, browser_marker, browser_program
 from chyme.webpages.browser.settings import BrowserSettings
 
@@ -40,11 +40,10 @@ class UrlCrawlScreenshot(Digester):
     name = "url-crawl-screenshot"
     label = "Picture of the page"
     description = "What the page behind the link looks like."
+    makes = Makes(Form.SCREENSHOT, picture="screenshot.jpg")
     reads = ("url-metadata", "url-crawl-html")
-    family = "web"
-    lane = Lane.AWAY
-    goes_out = True
-    captures = True
+    runs = Runs(family="web", lane=Lane.AWAY, goes_out=True)
+    promises = Promises(captures=True)
 
     def __init__(
         self,

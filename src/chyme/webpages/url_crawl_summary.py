@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from chyme.digester import Calls, Digester, Source
+from chyme.digester import Calls, Digester, Inputs, Makes, Promises, Source
 from chyme.errors import UpstreamMissing
-from chyme.model import File, Kind, Lane, Output
+from chyme.model import File, Form, Kind, Lane, Output
 from chyme.models.local.model import take_turn
 from chyme.models.providers.endpoints import LanguageSettings
 from chyme.speech.speech_recognition_cleanup import LOCAL
@@ -47,14 +48,14 @@ class UrlCrawlSummary(Digester):
     name = "url-crawl-summary"
     label = "Page summary"
     description = "What the page says, in three to five points."
+    makes = Makes(Form.SUMMARY)
     reads = (CONTENT,)
-    reads_artifacts = False
-    family = "text"
-    falls_back = True
+    inputs = Inputs(artifacts=False)
+    promises = Promises(falls_back=True)
 
     def __init__(self, language: LanguageSettings | None = None, seconds: float = 600.0) -> None:
         self.language = language
-        self.lane = Lane.MODEL if language else Lane.ORDINARY
+        self.runs = replace(self.runs, lane=Lane.MODEL if language else Lane.ORDINARY)
         self.seconds = seconds
 
     @property
@@ -65,8 +66,8 @@ class UrlCrawlSummary(Digester):
         return f"{self.language.fingerprint}, prompts {PROMPT_VERSION}, {self.language.characters} characters, {rules}"
 
     @property
-    def reads_at_most(self) -> Mapping[str, int]:
-        return {CONTENT: MAX_INPUT_CHARS}
+    def max_text(self) -> int:
+        return MAX_INPUT_CHARS
 
     def can_digest(self, file: File) -> bool:
         return file.kind is Kind.URL

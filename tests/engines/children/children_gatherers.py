@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import ClassVar
 
-from chyme.digester import Digester, Source
+from chyme.digester import Digester, Runs, Source
 from chyme.errors import DigestError, EngineUnavailable
 from chyme.model import Artifact, Embedded, File, Output, Passage, Place
 
@@ -20,7 +20,7 @@ class Gatherer(Digester):
 
     label = "Gatherer"
     description = "For tests."
-    gathers = True
+    runs = Runs(gathers=True)
     acts: ClassVar[Callable[[Sequence[Source]], list[Made]]]
 
     def can_digest(self, file: File) -> bool:

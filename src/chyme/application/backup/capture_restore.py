@@ -9,14 +9,15 @@ from sqlite3 import Connection
 
 from chyme.application.backup.salvaged_rows import unskip
 from chyme.core.pipeline import output_updates
-from chyme.core.pipeline.document_state import title_from_json
 from chyme.core.pipeline.output_preparation import PreparedOutput, prepare_output
 from chyme.core.pipeline.registry_rules import Rules
 from chyme.core.store import artifacts as sqlar
 from chyme.core.store import digests, documents, text_places
 from chyme.core.store.rescue.salvage import OldDigest, OldFile, SalvagedData
+from chyme.digester import Title
 from chyme.model import THUMBNAIL, Artifact, File, Output
 from chyme.search.tables import file_terms
+from chyme.text.titles import title_from_json
 from chyme.understanding.description import describe
 
 
@@ -29,7 +30,7 @@ class Capture:
 
 
 def find_intact_captures(
-    salvaged: SalvagedData, old_id: int, old: OldFile, file: File, outputs: Sequence[str]
+    salvaged: SalvagedData, rules: Rules, old_id: int, old: OldFile, file: File, outputs: Sequence[str]
 ) -> list[Capture]:
     """Return the captured outputs of a file of which every byte is as recorded."""
     intact = []
@@ -41,7 +42,7 @@ def find_intact_captures(
             continue
         artifacts = tuple(Artifact(filename, data) for filename, data in contents.items())
         places = tuple(place for _, place in sorted(salvaged.places.get((old_id, name), {}).items()))
-        prepared = prepare_output(Output(name, digest.content, artifacts, places=places))
+        prepared = prepare_output(Output(name, digest.content, artifacts, places=places), rules.form_of(name))
         if prepared.content_hash == digest.content_hash:
             intact.append(Capture(digest, prepared))
     return intact
@@ -59,7 +60,9 @@ def restore_captures(db: Connection, rules: Rules, file: File, captures: Sequenc
             db, file.id, name, digest.content, digest.content_hash, sqlar_name, digest.recipe, digest.input_hash,
             None, now,
         )  # fmt: skip
-        if name == "url-metadata" and documents.set_found_title(db, file.id, title_from_json(digest.content)):
+        if rules.traits[name].title is Title.OWN and documents.set_found_title(
+            db, file.id, title_from_json(digest.content)
+        ):
             describe(db, file.id, now, file_terms.rewrite)
         if any(artifact.filename == THUMBNAIL for artifact in prepared.artifacts):
             documents.set_thumbnail(db, file.id, name, prepared.pages)

@@ -76,7 +76,7 @@ def rescue_vault(root: Path, settings: Settings, *, dry_run: bool, force: bool) 
         captures = frozenset(
             name
             for digester in digesters.load(config_of(settings)).registry
-            if digester.captures
+            if digester.promises.captures
             for name in digester.outputs
         )
         data = salvage(_find_source(target), captures)
@@ -162,7 +162,7 @@ def _restore_salvaged(app: App, data: SalvagedData, result: RescueResult) -> Non
         captured_outputs[old_id].append(output)
     for old_id, file in reversed(new_files.items()):
         if old_id in captured_outputs:
-            captures = find_intact_captures(data, old_id, data.files[old_id], file, captured_outputs[old_id])
+            captures = find_intact_captures(data, app.rules, old_id, data.files[old_id], file, captured_outputs[old_id])
             result.saved["captures"] += _restore_file_captures(app, file, captures, moment)
         for name, edit in edits.get(old_id, {}).items():
             result.saved["edits"] += _try(

@@ -140,7 +140,7 @@ def _answer_task(
             if len(tasks) > 1:
                 answer = {"kind": "results", "id": number, "answers": _run_batch(digester, tasks, bulk)}
             else:
-                allowed_outside = outside if digester.goes_out else None
+                allowed_outside = outside if digester.runs.goes_out else None
                 outputs = digester.digest(
                     _with_progress(tasks[0], _make_progress_callback(connection, number), allowed_outside)
                 )

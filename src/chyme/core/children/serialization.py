@@ -10,11 +10,26 @@ from types import MappingProxyType
 from typing import Any, Protocol, TypeVar
 
 from chyme.core.children.frames import BadFrame, parse
-from chyme.model import Artifact, Box, Embedded, File, Kind, Output, Passage, Place, Stamp, TagVector, Upstream, Voice
+from chyme.model import (
+    Artifact,
+    Box,
+    Embedded,
+    File,
+    Form,
+    Kind,
+    Output,
+    Passage,
+    Place,
+    Stamp,
+    TagVector,
+    Upstream,
+    Voice,
+)
 
 T = TypeVar("T")
 
 MAX_NAME = 255
+MAX_TITLE = 1000  # characters
 MAX_DIMENSIONS = 4096  # of a voice, a tag or a passage
 NUMBER_BYTES = 4  # of one number in a passage's vector
 LENGTH_SLACK = 0.01  # tolerance for rounding in a vector's length
@@ -86,22 +101,32 @@ def encode_input(upstream: Upstream, bulk: list[bytes]) -> list[object]:
         if upstream.places
         else 0
     )
-    return [upstream.name, content, places, [[name, _append(data, bulk)] for name, data in upstream.artifacts.items()]]
+    artifacts = [[name, _append(data, bulk)] for name, data in upstream.artifacts.items()]
+    return [upstream.name, content, places, artifacts, upstream.form, upstream.corrects]
 
 
 def decode_input(row: list[Any], bulk: Bulk) -> Upstream:
-    name, content_size, places_size, artifacts = row
+    name, content_size, places_size, artifacts, form, corrects = row
     content = None if content_size is None else bulk.take(content_size).decode()
     rows = _get_rows(parse(bulk.take(places_size)), "places") if places_size else []
     places = tuple(_decode_place(row) for row in rows)
-    return Upstream(name, content, places, MappingProxyType({name: bulk.take(size) for name, size in artifacts}))
+    data = MappingProxyType({name: bulk.take(size) for name, size in artifacts})
+    return Upstream(name, content, places, data, Form(form), corrects)
 
 
 def encode_output(output: Output, bulk: list[bytes]) -> list[object]:
     content = None if output.content is None else _append(_to_utf8(output.content), bulk)
     details = 0
     embedded = output.embedded
-    if output.places or output.passages or output.words or output.voices or output.tag_vectors or embedded:
+    if (
+        output.places
+        or output.passages
+        or output.words
+        or output.voices
+        or output.tag_vectors
+        or embedded
+        or output.title
+    ):
         details_json = _to_json_bytes(
             places=[_encode_place(place) for place in output.places],
             passages=[[p.source, p.ordinal, p.text, p.segmented, _encode_place(p.place)] for p in output.passages],
@@ -109,6 +134,7 @@ def encode_output(output: Output, bulk: list[bytes]) -> list[object]:
             voices=[[v.speaker, v.seconds, v.model, list(v.vector)] for v in output.voices],
             tag_vectors=[[t.tag, t.model, list(t.vector)] for t in output.tag_vectors],
             embedded=[[embedded.model, embedded.dimension, list(embedded.reused)]] if embedded else [],
+            title=[output.title] if output.title is not None else [],
         )
         details = _append(details_json, bulk)
         if embedded:
@@ -142,7 +168,19 @@ def _decode_output(row: object, bulk: Bulk) -> Output:
     tags = tuple(_decode_tag(tag) for tag in _get_rows(details, "tag_vectors"))
     embedded = _decode_embedded(_get_rows(details, "embedded"), len(passages), bulk)
     found = _decode_artifacts(artifacts, bulk)
-    return Output(_check_text(name), content, found, places, passages, words, voices, tags, embedded=embedded)
+    title = _decode_title(_get_rows(details, "title"))
+    return Output(
+        _check_text(name), content, found, places, passages, words, voices, tags, embedded=embedded, title=title
+    )
+
+
+def _decode_title(rows: list[Any]) -> str | None:
+    if len(rows) > 1:
+        raise BadFrame("it sent several titles")
+    title = _check_text(rows[0]) if rows else None
+    if title is not None and len(title) > MAX_TITLE:
+        raise BadFrame("it sent a title that is too long")
+    return title
 
 
 def _decode_artifacts(rows: object, bulk: Bulk) -> tuple[Artifact, ...]:

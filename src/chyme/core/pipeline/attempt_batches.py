@@ -51,9 +51,9 @@ class BatchResult:
 
 def can_batch(attempt: Attempt | None) -> bool:
     """Whether an attempt may be run together with others."""
-    if attempt is None or not attempt.digester.gathers:
+    if attempt is None or not attempt.digester.runs.gathers:
         return False
-    return not attempt.digester.keeps and not attempt.digester.waits_for(attempt.file)
+    return not attempt.digester.runs.keeps_scratch and not attempt.digester.waits_for(attempt.file)
 
 
 def can_batch_all(ready: Iterable[Ready]) -> bool:
@@ -117,7 +117,7 @@ class BatchRunner:
 
             limits = Limits(seconds, seconds * cpu_factor, memory_bytes)
             try:
-                made = self._runner.run_many([task for _, task in gathered], digester.family, limits, start)
+                made = self._runner.run_many([task for _, task in gathered], digester.runs.family, limits, start)
             except (ChymeError, OSError) as error:
                 log.info("%d files did not go through %s together: %s", len(gathered), digester.name, error)
                 for attempt, _ in gathered:

@@ -268,12 +268,12 @@ class Coordinator:
         try:
             with open_unchanged(self._vault, file) as fd, self._scratch.lend(_key(attempt)) as scratch:
                 task = Task(digester.name, file, fd, inputs_of(self._database.read(), self._rules, attempt), scratch)
-                allowance = self._allowance(digester.family)
+                allowance = self._allowance(digester.runs.family)
                 limits = Limits(attempt.seconds, attempt.seconds * allowance.cpu_factor, allowance.memory_bytes)
                 runner = self._in_thread(attempt) if digester.waits_for(file) else self._runner
                 made = runner.run(
                     task,
-                    digester.family,
+                    digester.runs.family,
                     limits,
                     on_progress=lambda fraction: self.in_flight.progress(file, digester.name, fraction),
                     on_start=lambda: self._started(attempt),
@@ -316,7 +316,7 @@ class Coordinator:
         Where that child fails nobody knows for whose sake: each of them is then run alone, and nothing is held against
         the innocent.
         """
-        allowance = self._allowance(attempts[0].digester.family)
+        allowance = self._allowance(attempts[0].digester.runs.family)
         together = (
             self._gathering.run(attempts, allowance.memory_bytes, allowance.cpu_factor) if len(attempts) > 1 else {}
         )
@@ -405,7 +405,7 @@ class Coordinator:
             return verdict, None
         db, output = self._database.read(), verdict.output
         extras = tuple(recorder.prepare(db, attempt.file, output) for recorder in self._rules.recorders)
-        return verdict, prepare_output(output, extras)
+        return verdict, prepare_output(output, self._rules.form_of(name), extras)
 
     def _wait_for_room(self, attempt: Attempt, reason: str, resumed: int) -> None:
         self.pause.disk.pause(reason, resumed)
@@ -424,6 +424,6 @@ class Coordinator:
 
 def _key(attempt: Attempt) -> str | None:
     """What a kept scratch folder is found by; None for a digester that starts from nothing each time."""
-    if not attempt.digester.keeps:
+    if not attempt.digester.runs.keeps_scratch:
         return None
     return f"{attempt.file.id}-{attempt.input_hash[:16]}-{attempt.digester.recipe}"

@@ -11,34 +11,37 @@ from chyme.core.pipeline.attempt import Attempt
 from chyme.core.pipeline.registry_rules import Rules
 from chyme.core.store import artifacts as sqlar
 from chyme.core.store import digests, text_places
-from chyme.digester import Digester, StaysHome
+from chyme.digester import Digester, Makes, StaysHome
 from chyme.errors import UsageError
-from chyme.model import File, Status, Upstream
+from chyme.model import File, Form, Status, Upstream
 
 
 def inputs_of(db: Connection, rules: Rules, attempt: Attempt) -> tuple[Upstream, ...]:
     """The outputs an attempt is given, as much of each as its digester looks at, and what recorders add to them."""
     file, digester = attempt.file, attempt.digester
-    most = digester.reads_at_most if attempt.inputs else {}
-    read = (_output(db, file, name, most.get(name), digester.reads_artifacts) for name in attempt.inputs)
+    max_text = digester.max_text
+    read = (_output(db, rules, file, name, max_text, digester.inputs.artifacts) for name in attempt.inputs)
     extra = (extra for recorder in rules.recorders for extra in recorder.extra_inputs(db, attempt))
     return (*read, *extra)
 
 
-def _output(db: Connection, file: File, name: str, most: int | None, pictures: bool) -> Upstream:
-    content = digests.content(db, file.id, name, most)
-    artifacts = sqlar.of_digest(db, file.path, name) if pictures else {}
-    found = text_places.of_digest(db, file.id, name)
-    if most is not None:
-        found = tuple(replace(place, end=min(place.end, most)) for place in found if place.start < most)
-    return Upstream(name, content, found, artifacts)
+def _output(db: Connection, rules: Rules, file: File, name: str, max_text: int | None, artifacts: bool) -> Upstream:
+    makes = rules.traits.get(name, Makes())
+    limit = max_text if makes.form is Form.TEXT else None
+    content = digests.content(db, file.id, name, limit)
+    found = sqlar.of_digest(db, file.path, name) if artifacts else {}
+    places = text_places.of_digest(db, file.id, name)
+    if limit is not None:
+        places = tuple(replace(place, end=min(place.end, limit)) for place in places if place.start < limit)
+    return Upstream(name, content, places, found, makes.form, makes.corrects)
 
 
 class StoredSource(StaysHome):
     """A source for asking a digester how long it may take: values and texts, no bytes."""
 
-    def __init__(self, db: Connection, file: File, digester: Digester) -> None:
+    def __init__(self, db: Connection, rules: Rules, file: File, digester: Digester) -> None:
         self._db = db
+        self._rules = rules
         self._digester = digester
         self.file = file
         self.scratch = Path()
@@ -49,8 +52,9 @@ class StoredSource(StaysHome):
     def output(self, name: str) -> Upstream | None:
         row = digests.of_file(self._db, self.file.id).get(name)
         readable = name in self._digester.reads and row is not None and row.status is Status.COMPLETED
-        most = self._digester.reads_at_most.get(name)
-        return _output(self._db, self.file, name, most, False) if readable else None
+        if not readable:
+            return None
+        return _output(self._db, self._rules, self.file, name, self._digester.max_text, artifacts=False)
 
     def progress(self, fraction: float) -> None:
-        """Nobody watches."""
+        """Ignored: nothing is being made."""

@@ -3,24 +3,13 @@
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from chyme.core.pipeline.digest_state import NOT_APPLICABLE
 from chyme.errors import Category
-from chyme.model import Digest, Kind, Output, Status
+from chyme.model import Digest, Kind, Status
 
-PRIMARY: dict[Kind, tuple[str, ...]] = {
-    Kind.URL: ("url-crawl-content",),
-    Kind.DOCUMENT: ("doc-to-markdown",),
-    Kind.IMAGE: ("image-preview",),
-    Kind.AUDIO: ("media-preview",),
-    Kind.VIDEO: ("media-preview",),
-    Kind.TEXT: ("search-keyword",),
-    Kind.OTHER: (),
-}
-CLASSIFIERS = frozenset({"classify-document", "classify-image"})
 STATE_RULES = 2  # raise it when `standing` decides otherwise than before: documents in doubt are then decided again
 STALE_SECONDS = 600
 PROCESSING_STATUS = {
@@ -32,10 +21,6 @@ PROCESSING_STATUS = {
 }
 KEPT_SUFFIX = ", kept from before"  # ends the recipe of what its model made once, where it cannot be asked again now
 NO_TITLE = "no title was found"  # why a document needs classification
-_HEADING = re.compile(r"^#{1,2}[ \t]+(\S.*?)[ \t#]*$", re.MULTILINE)
-_MARKUP = re.compile(r"[*_`]+|!?\[([^\]]*)\]\([^)]*\)")
-TITLE_WITHIN = 4000
-TITLE_LENGTH = 200
 
 
 def displayed_state(state: str, moved_at: str, stale_before: str) -> str:
@@ -53,12 +38,22 @@ class DocumentState:
 
 
 def compute_state(
-    kind: Kind, rows: Iterable[Digest], titled: bool, classified: bool, uncounted: frozenset[str]
+    kind: Kind,
+    rows: Iterable[Digest],
+    titled: bool,
+    classified: bool,
+    uncounted: Collection[str],
+    essential: Collection[str],
+    classifiers: Collection[str],
 ) -> DocumentState:
-    """The state of a document. `classified`: a classifier is at work in this vault, so a title is expected."""
+    """The state of a document.
+
+    `classified`: a classifier is at work in this vault, so a title is expected. `essential`: the outputs without which
+    the file counts as unreadable.
+    """
     counted = [row for row in rows if row.digester not in uncounted]
     without = [row for row in counted if row.status is Status.COMPLETED and row.provider is not None]
-    broken = find_unreadable(kind, counted)
+    broken = find_unreadable(counted, essential)
     if broken is not None:
         return DocumentState("failed", broken.error, bool(without))
     unsettled = [row.digester for row in counted if not row.settled]
@@ -68,7 +63,7 @@ def compute_state(
         kept = row.recipe is not None and row.recipe.endswith(
             KEPT_SUFFIX
         )  # its model answered once, and that still serves
-        if row.digester in CLASSIFIERS and not kept and (row in without or row.status is Status.FAILED):
+        if row.digester in classifiers and not kept and (row in without or row.status is Status.FAILED):
             return DocumentState("needs-classification", row.error, bool(without))
     if classified and not titled and kind is not Kind.OTHER:
         return DocumentState("needs-classification", NO_TITLE, bool(without))
@@ -94,41 +89,26 @@ def is_not_applicable(status: str, error: str | None) -> bool:
     return status == Status.SKIPPED and error == NOT_APPLICABLE
 
 
-def find_unreadable(kind: Kind, rows: Iterable[Digest]) -> Digest | None:
+def find_unreadable(rows: Iterable[Digest], essential: Collection[str]) -> Digest | None:
     """The digest that says that the file itself cannot be read, if one does."""
     soft = {Category.UNSUPPORTED_FILE_TYPE, Category.UNAVAILABLE, Category.BUDGET}
     for row in rows:
-        hard = row.status is Status.FAILED and row.settled and row.digester in PRIMARY[kind]
+        hard = row.status is Status.FAILED and row.settled and row.digester in essential
         if hard and row.error_category not in soft:
             return row
     return None
 
 
-def heading_title(markdown: str | None) -> str | None:
-    """The first heading near the top of a text, without its markup."""
-    found = _HEADING.search(markdown[:TITLE_WITHIN]) if markdown else None
-    if found is None:
-        return None
-    title = _MARKUP.sub(lambda m: m[1] or "", found[1])
-    return " ".join(title.split())[:TITLE_LENGTH] or None
-
-
-def title_from_json(content: str | None) -> str | None:
-    """The title in a JSON content that has one."""
-    title = _told(content).get("title")
-    return " ".join(title.split())[:TITLE_LENGTH] or None if isinstance(title, str) else None
-
-
 def captured_address(content: str | None) -> str | None:
-    """The address in the link file for which a page was captured, by its `url-metadata`."""
+    """The address in the link file for which a page was captured, by its facts."""
     told = _told(content)
     address = told.get("requested_url", told.get("url"))
     return address if isinstance(address, str) else None
 
 
-def page_count(output: Output) -> int | None:
-    """How many pages an output says that its document has."""
-    pages = _told(output.content).get("pages") if output.name == "doc-to-screenshot" else None
+def page_count(content: str | None) -> int | None:
+    """How many pages an output of the form `pages` says that its document has."""
+    pages = _told(content).get("pages")
     return pages if type(pages) is int and 0 <= pages < 1 << 62 else None
 
 

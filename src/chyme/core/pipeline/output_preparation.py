@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 
 from chyme.core.pipeline.document_state import page_count
 from chyme.core.store import artifacts as sqlar
-from chyme.model import Output
+from chyme.model import Form, Output
 
 PIECE = 1 << 20
 
@@ -30,10 +30,11 @@ class PreparedOutput:
         return text + vectors + sum(len(a.data) for a in self.artifacts)
 
 
-def prepare_output(output: Output, extras: tuple[object, ...] = ()) -> PreparedOutput:
-    """Hash and compress."""
+def prepare_output(output: Output, form: Form, extras: tuple[object, ...] = ()) -> PreparedOutput:
+    """Hash and compress. `form`: what its content is."""
+    pages = page_count(output.content) if form is Form.PAGES else None
     packed = tuple(map(sqlar.pack, output.artifacts))
-    return PreparedOutput(output, content_hash(output), packed, extras, page_count(output))
+    return PreparedOutput(output, content_hash(output), packed, extras, pages)
 
 
 def content_hash(output: Output) -> str | None:

@@ -15,7 +15,7 @@ from chyme.core.store import artifacts, digests, documents, events, text_places
 from chyme.core.store.models import calls, fallbacks, providers
 from chyme.digester import Digester
 from chyme.errors import Category
-from chyme.model import THUMBNAIL, Digest, File, Status
+from chyme.model import THUMBNAIL, Digest, File, Form, Status
 
 
 def settle(
@@ -169,7 +169,7 @@ def reuse(
     now: str,
 ) -> bool:
     """Fill all these outputs from another file's with the same input and recipe. Copies cost nothing."""
-    if not digester.reusable:
+    if not digester.promises.reusable:
         return False
     donors = [digests.find_donor(db, file.id, name, input_hash, digester.recipe) for name in outputs]
     found = [donor for donor in donors if donor is not None]
@@ -183,7 +183,7 @@ def reuse(
             recorder.copy(db, file, donor, digester)
         digests.copy_from(db, donor, file.id, sqlar_name, now)
         for recorder in rules.recorders:
-            recorder.copied(db, file, donor, now)
+            recorder.copied(db, file, donor, digester, now)
         theirs = documents.of_file(db, donor.file_id)
         if theirs is not None and theirs.face == name:
             documents.set_thumbnail(db, file.id, name, theirs.pages)
@@ -197,7 +197,15 @@ def update_document(db: Connection, rules: Rules, file: File, rows: dict[str, Di
     """Bring the document's row in line with its digests."""
     document = documents.of_file(db, file.id)
     titled = document is not None and document.title is not None
-    stand = compute_state(file.kind, rows.values(), titled, rules.expects_title(file), rules.uncounted)
+    stand = compute_state(
+        file.kind,
+        rows.values(),
+        titled,
+        rules.expects_title(file),
+        rules.uncounted,
+        rules.essential_for(file.kind),
+        rules.of_form(Form.CLASSIFICATION),
+    )
     documents.set_state(db, file.id, stand.state, stand.reason, stand.degraded, now)
     if document is None or document.state != stand.state:
         events.record(db, now, "document", file.id, file.path, None, stand.state, stand.reason)

@@ -66,7 +66,7 @@ def next_step(
         upstream = first_unsettled(registry, digester, file, rows)
         if upstream is not None:
             return Wait(digester, pending, upstream)
-        if digester.lane not in lanes or (asking is not None and is_deferred(digester, file)):
+        if digester.runs.lane not in lanes or (asking is not None and is_deferred(digester, file)):
             continue
         start = Start(digester, pending, input_hash(digester, file, rows))
         if not is_deferred(digester, file):
@@ -77,7 +77,7 @@ def next_step(
 
 def is_deferred(digester: Digester, file: File) -> bool:
     """Whether everything else of the file comes first: it waits for a model, and search does not wait for it."""
-    return digester.waits_for(file) and not digester.optional_reads
+    return digester.waits_for(file) and not digester.inputs.optional
 
 
 def is_pending(row: Digest | None, now: str, max_attempts: int) -> bool:
@@ -99,7 +99,7 @@ def first_unsettled(
     for name in digester.reads:
         if name not in rows or rows[name].settled:
             continue
-        if name not in digester.optional_reads or not _made_by_model(registry, file, name):
+        if name not in digester.inputs.optional or not _made_by_model(registry, file, name):
             return name
     return None
 
@@ -118,15 +118,15 @@ def _is_readable(digester: Digester, row: Digest | None) -> bool:
         return False
     if row.status is Status.COMPLETED:
         return True
-    return row.digester in digester.optional_reads and not row.settled and row.content_hash is not None
+    return row.digester in digester.inputs.optional and not row.settled and row.content_hash is not None
 
 
 def input_hash(digester: Digester, file: File, rows: Mapping[str, Digest]) -> str:
     """What the outcome depends on, besides the recipe: equal hashes may share one result."""
-    told = [file.hash, file.kind, file.mime, file.name if digester.uses_name else ""]
+    told = [file.hash, file.kind, file.mime, file.name if digester.inputs.file_name else ""]
     for name in digester.reads:
         row = rows.get(name)
-        nothing = name in digester.optional_reads and row is not None and row.content_hash is None
+        nothing = name in digester.inputs.optional and row is not None and row.content_hash is None
         if row is None or nothing or not _is_readable(digester, row):
             told.append(f"{name}=")
         else:  # what was made before and is being made again is never the same as what comes
@@ -149,8 +149,8 @@ def readers_of(registry: Iterable[Digester]) -> dict[str, tuple[str, ...]]:
 def optional_readers_of(registry: Iterable[Digester]) -> dict[str, tuple[Digester, ...]]:
     """For every output that somebody reads without waiting for it, these digesters."""
     digesters = list(registry)
-    names = sorted({name for digester in digesters for name in digester.optional_reads})
-    return {name: tuple(digester for digester in digesters if name in digester.optional_reads) for name in names}
+    names = sorted({name for digester in digesters for name in digester.inputs.optional})
+    return {name: tuple(digester for digester in digesters if name in digester.inputs.optional) for name in names}
 
 
 def with_siblings(registry: Iterable[Digester], outputs: Iterable[str]) -> frozenset[str]:
@@ -192,6 +192,6 @@ def find_misordered(registry: Sequence[Digester]) -> list[str]:
         ]
         problems += [
             f"{digester.name} calls {name} optional and does not read it"
-            for name in sorted(digester.optional_reads.difference(digester.reads))
+            for name in sorted(digester.inputs.optional.difference(digester.reads))
         ]
     return problems

@@ -57,7 +57,7 @@ class Recorder:
     def copy(self, db: Connection, file: File, donor: Digest, digester: Digester) -> None:
         """Another file's digest is about to be reused for this one."""
 
-    def copied(self, db: Connection, file: File, donor: Digest, now: str) -> None:
+    def copied(self, db: Connection, file: File, donor: Digest, digester: Digester, now: str) -> None:
         """Another file's digest was reused for this one."""
 
     def not_completed(self, db: Connection, file: File, name: str, verdict: Verdict) -> None:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from chyme.core.pipeline.digest_state import RetryPolicy
-from chyme.core.pipeline.document_state import CLASSIFIERS
+from chyme.core.pipeline.form_readers import connect_form_readers
 from chyme.core.pipeline.plan import find_misordered, optional_readers_of, readers_of
 from chyme.core.pipeline.recorders import Recorder
 from chyme.core.store.digests import LANE_SPACING
-from chyme.digester import Digester
+from chyme.digester import Digester, Makes
 from chyme.errors import UsageError
-from chyme.model import Digest, File, Status
+from chyme.model import Digest, File, Form, Kind, Status
 
 
 @dataclass(frozen=True)
@@ -27,29 +27,48 @@ class Rules:
     outputs: tuple[str, ...] = field(init=False)
     uncounted: frozenset[str] = field(init=False)
     captures: frozenset[str] = field(init=False)  # outputs that may not be had again
+    traits: Mapping[str, Makes] = field(init=False)  # what each output is
 
     def __post_init__(self) -> None:
+        connect_form_readers(self.registry)
         problems = find_misordered(self.registry)
         if problems:
             raise UsageError("the digesters do not fit together: " + "; ".join(problems))
         object.__setattr__(self, "readers", readers_of(self.registry))
         object.__setattr__(self, "optional_readers", optional_readers_of(self.registry))
         object.__setattr__(self, "outputs", tuple(n for d in self.registry for n in d.outputs))
-        object.__setattr__(self, "captures", frozenset(n for d in self.registry if d.captures for n in d.outputs))
-        object.__setattr__(self, "uncounted", frozenset(n for d in self.registry if not d.counts for n in d.outputs))
+        object.__setattr__(self, "captures", self._outputs_where(lambda digester: digester.promises.captures))
+        object.__setattr__(self, "uncounted", self._outputs_where(lambda digester: not digester.promises.counts))
+        traits = {name: makes for digester in self.registry for name, makes in digester.traits.items()}
+        object.__setattr__(self, "traits", traits)
+
+    def _outputs_where(self, holds: Callable[[Digester], bool]) -> frozenset[str]:
+        return frozenset(name for digester in self.registry if holds(digester) for name in digester.outputs)
+
+    def of_form(self, *forms: Form) -> tuple[str, ...]:
+        """The outputs of these forms, in the order in which they are made."""
+        return tuple(name for name, makes in self.traits.items() if makes.form in forms)
+
+    def form_of(self, output: str) -> Form:
+        """What the content of an output is; data where its digester is not here any more."""
+        return self.traits[output].form if output in self.traits else Form.DATA
+
+    def essential_for(self, kind: Kind) -> tuple[str, ...]:
+        """The outputs without which a file of this kind counts as unreadable."""
+        return tuple(name for name, makes in self.traits.items() if kind in makes.essential_for)
 
     def applicable_outputs(self, file: File) -> list[tuple[str, bool, int]]:
         """Every output, whether it applies to this file, and its weight in the queue: small files come first."""
         light = file.size.bit_length()
         return [
-            (name, digester.can_digest(file), light + digester.lane * LANE_SPACING)
+            (name, digester.can_digest(file), light + digester.runs.lane * LANE_SPACING)
             for digester in self.registry
             for name in digester.outputs
         ]
 
     def lanes(self) -> dict[str, int]:
         """Where each output waits for its turn."""
-        return {name: int(digester.lane) for digester in self.registry for name in digester.outputs}
+        return {name: int(digester.runs.lane) for digester in self.registry for name in digester.outputs}
 
     def has_capture(self, name: str, rows: Mapping[str, Digest]) -> bool:
         """Whether the digester of this output has captured the file before; then a failure takes nothing away."""
@@ -63,7 +82,7 @@ class Rules:
         return frozenset(
             name
             for digester in self.registry
-            if digester.captures
+            if digester.promises.captures
             and all(one in rows and rows[one].status is Status.COMPLETED for one in digester.outputs)
             for name in digester.outputs
         )
@@ -78,7 +97,17 @@ class Rules:
 
     def expects_title(self, file: File) -> bool:
         """Whether a classifier is at work on files like this one."""
-        return any(d.can_digest(file) for d in self.registry if CLASSIFIERS.intersection(d.outputs))
+        return bool(self.classifiers_of(file))
+
+    def classifiers_of(self, file: File) -> tuple[str, ...]:
+        """The outputs that classify files like this one."""
+        classifiers = self.of_form(Form.CLASSIFICATION)
+        return tuple(
+            name
+            for digester in self.registry
+            for name in digester.outputs
+            if name in classifiers and digester.can_digest(file)
+        )
 
     def recipes(self) -> list[tuple[str, str]]:
         """Today's recipe of each output."""

@@ -275,6 +275,6 @@ def _bundled(file_ids: Sequence[int], lengths: Mapping[int, int], most: int) -> 
 
 def _together(claims: list[Claim], cores: int) -> list[list[Claim]]:
     """Which files share a thread: small ones that take milliseconds, a thread per core. All others have their own."""
-    quick = [c for c in claims if c.attempt and c.attempt.digester.quick and c.attempt.file.size <= SMALL]
+    quick = [c for c in claims if c.attempt and c.attempt.digester.runs.quick and c.attempt.file.size <= SMALL]
     shared = [some for first in range(cores) if (some := quick[first::cores])]
     return shared + [[claim] for claim in claims if claim not in quick]

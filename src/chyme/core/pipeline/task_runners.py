@@ -70,7 +70,7 @@ class ThreadRunner:
         if self._private and self._provider is not None:
             reason = f"{task.file.name}: is private (.chymeprivate), so no model was asked"
             return here(Without(self._provider, reason, PRIVATE, tried=False))
-        if self._digester.prepares:
+        if self._digester.runs.prepares:
             first = replace(task, digester=task.digester + PREPARING)
             self._children.run(first, family, limits, None, on_start)
         try:
@@ -81,7 +81,7 @@ class ThreadRunner:
                     on_start()
                 return self._asked(task, on_progress)
         except DigestError as error:
-            if not self._digester.falls_back or self._provider is None or not _its_model(error):
+            if not self._digester.promises.falls_back or self._provider is None or not _its_model(error):
                 raise
             reason = f"made without its model: {error}"
             retry_after, tried = self._calls.retry_terms(self._provider, error)

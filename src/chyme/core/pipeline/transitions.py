@@ -110,15 +110,15 @@ def advance(
                 _register_missing(db, rules, file, rows, iso(now))
                 if moved:
                     update_document(db, rules, file, rows, iso(now))
-                return _start(db, lease, file, digester, outputs, input_hash, rows, now), turn
+                return _start(db, rules, lease, file, digester, outputs, input_hash, rows, now), turn
 
 
 def _elsewhere(rules: Rules, rows: dict[str, Digest], lanes: frozenset[Lane]) -> dict[str, int]:
     """The outputs that are to be made in another lane than these."""
     return {
-        name: int(digester.lane)
+        name: int(digester.runs.lane)
         for digester in rules.registry
-        if digester.lane not in lanes
+        if digester.runs.lane not in lanes
         for name in digester.outputs
         if name in rows and not rows[name].settled
     }
@@ -136,6 +136,7 @@ def register(db: Connection, rules: Rules, file: File, now: str) -> None:
 
 def _start(
     db: Connection,
+    rules: Rules,
     lease: Lease,
     file: File,
     digester: Digester,
@@ -144,7 +145,7 @@ def _start(
     rows: dict[str, Digest],
     now: datetime,
 ) -> Attempt:
-    seconds = digester.time_limit(StoredSource(db, file, digester))
+    seconds = digester.time_limit(StoredSource(db, rules, file, digester))
     deadline = iso(now + timedelta(seconds=seconds))
     run_id = uuid.uuid4().hex
     number = digests.start(db, file.id, outputs, run_id, digester.recipe, input_hash, deadline, iso(now))

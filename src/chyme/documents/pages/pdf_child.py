@@ -11,7 +11,7 @@ import io
 import json
 from typing import TYPE_CHECKING, Any
 
-from chyme.digester import Digester, Source
+from chyme.digester import Digester, Runs, Source
 from chyme.documents.pages.pdf_page import Undrawable, open_pdf, render_page
 from chyme.documents.pages.word_boxes import boxes_of, characters_of
 from chyme.errors import UnreadableFile
@@ -33,7 +33,7 @@ class DrawPage(Digester):
     label = "Page"
     description = "One page of a PDF."
     reads = (REQUEST,)
-    family = "drawing"
+    runs = Runs(family="drawing")
 
     def __init__(self, image_pixels: int) -> None:
         self._image_pixels = image_pixels

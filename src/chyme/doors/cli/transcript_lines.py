@@ -6,15 +6,10 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from chyme.model import Segment
+from chyme.model import Form, Segment
 from chyme.speech.transcripts.json_format import format_speaker_label, from_json
 
 Names = Mapping[str, str]  # of people, by the label of the speaker in this file
-
-TRANSCRIPTS = ("speech-recognition", "speech-recognition-cleanup")
-PREVIEW = "media-preview"
-SUMMARY = "speech-recognition-summary"
-VOICES = "speaker-embedding"
 
 
 def format_time(seconds: float) -> str:
@@ -30,17 +25,17 @@ def names_in(details: Mapping[str, Any]) -> dict[str, str]:
     return {label: str(person["name"]) for label, person in people.items() if person.get("name")}
 
 
-def format_digest(digester: str, content: str, names: Names) -> list[str] | None:
+def format_digest(form: Form, content: str, names: Names) -> list[str] | None:
     """Format a digest of sound or speech as lines; None for other digests. A waveform is left out."""
     try:
-        if digester in TRANSCRIPTS:
+        if form is Form.TRANSCRIPT:
             return _format_transcript(content, names)
-        if digester == PREVIEW:
+        if form is Form.MEDIA_FACTS:
             preview = json.loads(content)
             return [json.dumps({key: preview[key] for key in preview if key != "peaks"}, ensure_ascii=False)]
-        if digester == SUMMARY:
+        if form is Form.SUMMARY:
             return _format_summary(content, names)
-        return _format_voices(json.loads(content), names) if digester == VOICES else None
+        return _format_voices(json.loads(content), names) if form is Form.SPEAKERS else None
     except (ValueError, KeyError, TypeError, AttributeError):
         return None  # a plug-in may use another format
 

@@ -16,11 +16,11 @@ from chyme.doors.page.labels import labels_of
 from chyme.doors.page.markdown_html import render_markdown
 from chyme.doors.page.rendering import format_time
 from chyme.errors import Category
+from chyme.model import Form
 from chyme.speech.transcripts.json_format import format_speaker_label, from_json
 
 SHOWN = 20_000  # at most so many characters of a digest are shown; all of it can be downloaded
-MARKDOWN = ("doc-to-markdown", "url-crawl-content", "url-crawl-summary", "speech-recognition-summary")
-TRANSCRIPTS = ("speech-recognition", "speech-recognition-cleanup")
+MARKDOWN = (Form.TEXT, Form.SUMMARY)
 BADGES = {
     "todo": ("grey", "waits"),
     "in-progress": ("accent", "at work"),
@@ -134,16 +134,16 @@ class DigestContent:
     cut: bool = False
 
 
-def digest_content(name: str, content: str, names: Mapping[str, str]) -> DigestContent:
+def digest_content(form: Form, content: str, names: Mapping[str, str]) -> DigestContent:
     """Return the content of one digest. Content that does not have the expected format is shown as plain text."""
-    if name in MARKDOWN:
+    if form in MARKDOWN:
         return DigestContent("markdown", html=Markup(render_markdown(content[:SHOWN])), cut=len(content) > SHOWN)
     try:
         content_json = json.loads(content)
-        if name in TRANSCRIPTS:
+        if form is Form.TRANSCRIPT:
             return _transcript_content(content, names)
         if isinstance(content_json, dict):
-            return _json_content(name, content_json)
+            return _json_content(form, content_json)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         pass
     return DigestContent("text", text=content[:SHOWN], cut=len(content) > SHOWN)
@@ -161,14 +161,14 @@ def _transcript_content(content: str, names: Mapping[str, str]) -> DigestContent
     return DigestContent("transcript", items=tuple(lines), cut=remaining < 0)
 
 
-def _json_content(name: str, content: dict[str, Any]) -> DigestContent:
-    if name == "tags":
+def _json_content(form: Form, content: dict[str, Any]) -> DigestContent:
+    if form is Form.TAGS:
         return DigestContent("tags", items=tuple((str(tag), "") for tag in content["tags"]))
-    if name == "image-objects":
+    if form is Form.OBJECTS:
         return DigestContent("objects", items=tuple(_describe_thing(thing) for thing in content["objects"]))
-    if name == "image-captioning":
+    if form is Form.CAPTION:
         return DigestContent("text", text=str(content["text"]))
-    if name == "media-preview":
+    if form is Form.MEDIA_FACTS:
         content = {key: value for key, value in content.items() if key != "peaks"}  # the player shows the peaks
     text = json.dumps(content, ensure_ascii=False, indent=2)
     return DigestContent("json", text=text[:SHOWN], cut=len(text) > SHOWN)

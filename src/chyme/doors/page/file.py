@@ -12,8 +12,8 @@ from fastapi import FastAPI, Query, Request
 from fastapi.responses import HTMLResponse
 
 from chyme.application.app import App
-from chyme.core.pipeline.document_state import CLASSIFIERS
 from chyme.core.pipeline.failure_causes import REMEDIES, cause_of
+from chyme.core.pipeline.registry_rules import Rules
 from chyme.core.store import files
 from chyme.doors.http.not_found import NotFound, require_file
 from chyme.doors.page.digest_cards import cards, digest_content
@@ -21,6 +21,7 @@ from chyme.doors.page.file_viewer import choose_viewer, transcript, versions, vi
 from chyme.doors.page.place_parameters import parse_place
 from chyme.doors.page.rendering import page
 from chyme.errors import ChymeError
+from chyme.model import Form
 from chyme.understanding.edit_rules import FIELDS
 from chyme.understanding.rename_proposals import FileRenamer
 
@@ -69,7 +70,7 @@ def add_routes(api: FastAPI, app: App) -> None:
             **viewer_context(app, record, parse_place(request)),
             "transcript": transcript(app, record),
         }
-        return page(request, "file_stage.html", versions=versions(record), **context)
+        return page(request, "file_stage.html", versions=versions(app.rules, record), **context)
 
     @api.get("/ui/file/content", include_in_schema=False)
     def content(request: Request, path: Path, digester: Path) -> HTMLResponse:
@@ -79,7 +80,7 @@ def add_routes(api: FastAPI, app: App) -> None:
         if row is None:
             raise NotFound(f"{path}: has no digest {digester[:100]}")
         names = {label: person["name"] for label, person in record["people"].items() if person["name"]}
-        return page(request, "file_content.html", content=digest_content(digester, row["content"] or "", names))
+        return page(request, "file_content.html", content=digest_content(app.rules.form_of(digester), row["content"] or "", names))
 
     @api.get("/ui/file/similar", include_in_schema=False)
     def similar(request: Request, path: Path) -> HTMLResponse:
@@ -112,14 +113,14 @@ def _side_context(app: App, record: Mapping[str, Any]) -> dict[str, Any]:
     return {
         **_facts_context(app, record),
         "edits": edits,
-        "classification": _classification(record),
+        "classification": _classification(app.rules, record),
         "edited": [field for field in FIELDS if field in edits.edits],
         "digests": digests,
         "not_applicable": not_applicable,
         "steps": record["steps"],
         "why": _explain_state(record),
         "proposal": proposal,
-        "versions": versions(record),
+        "versions": versions(app.rules, record),
     }
 
 
@@ -168,10 +169,10 @@ def _explain_state(record: Mapping[str, Any]) -> tuple[str, str] | None:
     return cause.told, cause.way_out if "; " in document["reason"] or category in REMEDIES else ""
 
 
-def _classification(record: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+def _classification(rules: Rules, record: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """Return how sure the machine was of each field, and the words it took it from."""
     for row in record["digests"]:
-        if row["digester"] in CLASSIFIERS and row["content"]:
+        if rules.form_of(row["digester"]) is Form.CLASSIFICATION and row["content"]:
             with contextlib.suppress(ValueError, RecursionError):
                 content = json.loads(row["content"])
                 if isinstance(content, dict):

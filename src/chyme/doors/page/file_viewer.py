@@ -9,12 +9,14 @@ from dataclasses import replace
 from typing import Any
 
 from chyme.application.app import App
+from chyme.core.pipeline.registry_rules import Rules
 from chyme.core.store import files
+from chyme.digester import Makes
 from chyme.doors.page.place_parameters import PlaceParameters
 from chyme.doors.page.text_view import MARKDOWN, TABLES, text_part
 from chyme.files.link_files import LINK_BYTES, link_note_in, remove_credentials
 from chyme.files.link_notes import LinkNote
-from chyme.model import File, Kind
+from chyme.model import File, Form, Kind
 from chyme.speech.transcripts.json_format import format_speaker_label
 from chyme.speech.transcripts.word_timestamps import timed_words
 from chyme.text.decoding import decode
@@ -22,15 +24,16 @@ from chyme.text.digest_text import replace_unwritable
 from chyme.vault.intake.text_links import links_of
 
 MOST_BOXES = 600
-_TRANSCRIPT_DIGESTS = ("speech-recognition", "speech-recognition-cleanup", "speaker-embedding")
-_STAGE_DIGESTS = {
-    "pages": ("doc-to-screenshot",),
-    "document": ("doc-to-screenshot", "doc-to-markdown"),
-    "image": ("image-preview", "image-ocr", "image-objects"),
-    "media": ("media-preview",),
-    "url": ("url-crawl-content", "url-crawl-screenshot", "url-crawl-html", "url-metadata"),
+_TRANSCRIPT_FORMS = (Form.TRANSCRIPT, Form.SPEAKERS)
+_STAGE_FORMS = {
+    "pages": (Form.PAGES,),
+    "document": (Form.PAGES, Form.TEXT),
+    "image": (Form.PICTURE_FACTS, Form.TEXT, Form.OBJECTS),
+    "media": (Form.MEDIA_FACTS,),
+    "url": (Form.TEXT, Form.SCREENSHOT, Form.PAGE_COPY, Form.PAGE_FACTS),
 }
 FileRecord = Mapping[str, Any]
+Rows = Mapping[Form, FileRecord]  # of each form the first digest that has content
 
 
 def choose_viewer(record: FileRecord) -> str:
@@ -43,18 +46,19 @@ def choose_viewer(record: FileRecord) -> str:
     return str(kind) if kind in (Kind.IMAGE, Kind.URL, Kind.TEXT) else "other"
 
 
-def versions(record: FileRecord) -> dict[str, str]:
+def versions(rules: Rules, record: FileRecord) -> dict[str, str]:
     """Return versions of the stage and the transcript: unchanged while these need not be rendered again."""
     rows = {row["digester"]: row for row in record["digests"]}
 
-    def version(names: Sequence[str]) -> str:
+    def version(forms: Sequence[Form]) -> str:
+        names = rules.of_form(*forms)
         return ";".join(f"{rows[name]['status']}:{rows[name]['content_hash']}" for name in names if name in rows)
 
-    transcript_version = version(_TRANSCRIPT_DIGESTS) + str(
+    transcript_version = version(_TRANSCRIPT_FORMS) + str(
         sorted((person["name"] or "") for person in record["people"].values())
     )
     return {
-        "stage": f"{record['file']['hash'][:16]};{version(_STAGE_DIGESTS.get(choose_viewer(record), ()))}",
+        "stage": f"{record['file']['hash'][:16]};{version(_STAGE_FORMS.get(choose_viewer(record), ()))}",
         "transcript": transcript_version,
     }
 
@@ -62,7 +66,11 @@ def versions(record: FileRecord) -> dict[str, str]:
 def viewer_context(app: App, record: FileRecord, place: PlaceParameters) -> dict[str, Any]:
     """Return the template variables of the file's viewer."""
     viewer = choose_viewer(record)
-    rows = {row["digester"]: row for row in record["digests"] if _has_content(row)}
+    rows: dict[Form, FileRecord] = {}
+    for row in record["digests"]:
+        if _has_content(row):
+            makes = app.rules.traits.get(row["digester"], Makes())
+            rows.setdefault(makes.form, {**row, "picture": makes.picture})
     return {"viewer": viewer, "place": place, **_CONTEXTS[viewer](app, record, rows, place)}
 
 
@@ -122,17 +130,22 @@ def _read(app: App, file: File, limit: int) -> bytes:
         return b""
 
 
-def _load_json(rows: Mapping[str, FileRecord], name: str) -> dict[str, Any]:
-    """Return the content of a digest that is a JSON object, else an empty dict."""
+def _load_json(rows: Rows, form: Form) -> dict[str, Any]:
+    """Return the content of a digest if it is a JSON object."""
     try:
-        content = json.loads(rows[name]["content"] or "{}") if name in rows else {}
+        content = json.loads(rows[form]["content"] or "{}") if form in rows else {}
     except (ValueError, RecursionError):
         return {}
     return content if isinstance(content, dict) else {}
 
 
-def _artifact_name(rows: Mapping[str, FileRecord], name: str, filename: str) -> str | None:
-    row = rows.get(name)
+def _picture(rows: Rows, form: Form) -> str | None:
+    """Return the name in the archive of the picture that shows the file."""
+    return _artifact_name(rows, form, rows[form]["picture"]) if form in rows and rows[form]["picture"] else None
+
+
+def _artifact_name(rows: Rows, form: Form, filename: str) -> str | None:
+    row = rows.get(form)
     if row is None or filename not in row["artifacts"] or not row["sqlar_name"]:
         return None
     return f"{row['sqlar_name'].rpartition('/')[0]}/{filename}"
@@ -145,37 +158,37 @@ def _picture_size(details: Mapping[str, Any], width: int = 1000, height: int = 1
 
 
 def _pages_context(
-    _app: App, record: FileRecord, rows: Mapping[str, FileRecord], place: PlaceParameters
+    _app: App, record: FileRecord, rows: Rows, place: PlaceParameters
 ) -> dict[str, Any]:
-    screenshot = _load_json(rows, "doc-to-screenshot")
+    screenshot = _load_json(rows, Form.PAGES)
     pages = record["document"]["pages"] if record["document"] else None
     return {
         "pages": pages,
         "page": min(place.page, pages) if pages else place.page,
         "size": _picture_size(screenshot),
-        "first": _artifact_name(rows, "doc-to-screenshot", "page.jpg"),
+        "first": _picture(rows, Form.PAGES),
     }
 
 
 def _document_context(
-    _app: App, record: FileRecord, rows: Mapping[str, FileRecord], place: PlaceParameters
+    _app: App, record: FileRecord, rows: Rows, place: PlaceParameters
 ) -> dict[str, Any]:
-    row = rows.get("doc-to-markdown")
+    row = rows.get(Form.TEXT)
     content = row["content"] if row else None
     return {
-        "first": _artifact_name(rows, "doc-to-screenshot", "page.jpg"),
-        "size": _picture_size(_load_json(rows, "doc-to-screenshot")),
-        "text": text_part(content, "markdown", place, place.source == "doc-to-markdown") if content else None,
+        "first": _picture(rows, Form.PAGES),
+        "size": _picture_size(_load_json(rows, Form.PAGES)),
+        "text": text_part(content, "markdown", place, place.source == row["digester"]) if row and content else None,
         "is_processing": row is None and record["document"] and record["document"]["state"] == "processing",
     }
 
 
 def _image_context(
-    _app: App, _record: FileRecord, rows: Mapping[str, FileRecord], _place: PlaceParameters
+    _app: App, _record: FileRecord, rows: Rows, _place: PlaceParameters
 ) -> dict[str, Any]:
-    found = _load_json(rows, "image-objects").get("objects")
+    found = _load_json(rows, Form.OBJECTS).get("objects")
     objects = [thing for thing in found if isinstance(thing, dict)] if isinstance(found, list) else []
-    ocr = rows.get("image-ocr")
+    ocr = rows.get(Form.TEXT)
     content = (ocr["content"] or "") if ocr else ""
     lines = [
         {"label": content[line["start"] : line["end"]], "box": line["box"]}
@@ -193,8 +206,8 @@ def _image_context(
         if _is_box(thing.get("box"))
     ]
     return {
-        "picture": _artifact_name(rows, "image-preview", "preview.jpg"),
-        "size": _picture_size(_load_json(rows, "image-preview"), 1600, 1200),
+        "picture": _picture(rows, Form.PICTURE_FACTS),
+        "size": _picture_size(_load_json(rows, Form.PICTURE_FACTS), 1600, 1200),
         "lines": lines[:MOST_BOXES],
         "objects": object_boxes[:MOST_BOXES],
     }
@@ -205,19 +218,19 @@ def _is_box(box: object) -> bool:
 
 
 def _media_context(
-    _app: App, record: FileRecord, rows: Mapping[str, FileRecord], _place: PlaceParameters
+    _app: App, record: FileRecord, rows: Rows, _place: PlaceParameters
 ) -> dict[str, Any]:
-    preview = _load_json(rows, "media-preview")
+    preview = _load_json(rows, Form.MEDIA_FACTS)
     peaks = preview.get("peaks")
     video = preview.get("video")
     return {
         "is_video": record["file"]["kind"] == Kind.VIDEO,
-        "poster": _artifact_name(rows, "media-preview", "poster.jpg"),
-        "cover": _artifact_name(rows, "media-preview", "cover.jpg"),
+        "poster": _artifact_name(rows, Form.MEDIA_FACTS, "poster.jpg"),
+        "cover": _artifact_name(rows, Form.MEDIA_FACTS, "cover.jpg"),
         "duration": preview.get("duration"),
         "wave": _waveform(peaks) if isinstance(peaks, list) else None,
         "size": _picture_size(video if isinstance(video, dict) else {}, 1280, 720),
-        "subtitles": any(name in rows and rows[name]["content"] for name in _TRANSCRIPT_DIGESTS[:2]),
+        "subtitles": Form.TRANSCRIPT in rows and bool(rows[Form.TRANSCRIPT]["content"]),
     }
 
 
@@ -231,19 +244,19 @@ def _waveform(peaks: Sequence[object]) -> dict[str, object] | None:
 
 
 def _url_context(
-    app: App, record: FileRecord, rows: Mapping[str, FileRecord], place: PlaceParameters
+    app: App, record: FileRecord, rows: Rows, place: PlaceParameters
 ) -> dict[str, Any]:
-    row = rows.get("url-crawl-content")
+    row = rows.get(Form.TEXT)
     content = row["content"] if row else None
-    facts = _load_json(rows, "url-metadata")
+    facts = _load_json(rows, Form.PAGE_FACTS)
     page_url = facts.get("url")
     note = _link_note(app, record["file"]["path"])
     url = page_url if isinstance(page_url, str) else note and note.url
-    copy = _load_json(rows, "url-crawl-html").get("artifact")
+    copy = _load_json(rows, Form.PAGE_COPY).get("artifact")
     return {
-        "picture": _artifact_name(rows, "url-crawl-screenshot", "screenshot.jpg"),
-        "size": _picture_size(_load_json(rows, "url-crawl-screenshot"), 1280, 800),
-        "text": text_part(content, "markdown", place, place.source == "url-crawl-content") if content else None,
+        "picture": _picture(rows, Form.SCREENSHOT),
+        "size": _picture_size(_load_json(rows, Form.SCREENSHOT), 1280, 800),
+        "text": text_part(content, "markdown", place, place.source == row["digester"]) if row and content else None,
         "url": url if url and url.lower().startswith(("http://", "https://")) else None,
         "note": note,
         "facts": [
@@ -251,7 +264,7 @@ def _url_context(
             for name, label in _PAGE_FACTS
             if isinstance(facts.get(name), str | int) and facts[name]
         ],
-        "copy": _artifact_name(rows, "url-crawl-html", copy) if isinstance(copy, str) else None,
+        "copy": _artifact_name(rows, Form.PAGE_COPY, copy) if isinstance(copy, str) else None,
     }
 
 
@@ -272,7 +285,7 @@ def _link_note(app: App, path: str) -> LinkNote | None:
 
 
 def _text_context(
-    app: App, record: FileRecord, _rows: Mapping[str, FileRecord], place: PlaceParameters
+    app: App, record: FileRecord, _rows: Rows, place: PlaceParameters
 ) -> dict[str, Any]:
     name = record["file"]["name"].lower()
     suffix = name[name.rfind(".") :] if "." in name else ""
@@ -283,7 +296,7 @@ def _text_context(
 
 
 def _other_context(
-    _app: App, _record: FileRecord, _rows: Mapping[str, FileRecord], _place: PlaceParameters
+    _app: App, _record: FileRecord, _rows: Rows, _place: PlaceParameters
 ) -> dict[str, Any]:
     return {}
 

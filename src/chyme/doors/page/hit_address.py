@@ -4,16 +4,23 @@ from __future__ import annotations
 
 from urllib.parse import urlencode
 
-from chyme.model import Place
-from chyme.search.results import Hit
+from chyme.model import Form, Kind, Place
+from chyme.search.results import Hit, Piece
 
-TEXTS = ("file", "doc-to-markdown", "url-crawl-content")  # sources whose characters the page of a file can highlight
+FILE = "file"  # the source of passages that are in the file itself
 
 
 def hit_query(hit: Hit, question: str = "") -> str:
     """Return the query string for the page of the hit's file; empty when there is no place to show."""
-    source = next((piece.source for piece in hit.passages if piece.place == hit.place), None)
+    piece = next((piece for piece in hit.passages if piece.place == hit.place), None)
+    source = highlighted_source(hit, piece) if piece else None
     return place_query(hit.place, source, question) if hit.place else place_query(None, None, question)
+
+
+def highlighted_source(hit: Hit, piece: Piece) -> str | None:
+    """The source of a passage whose characters the page of a file can highlight; None for others."""
+    shown = piece.source == FILE or (piece.form is Form.TEXT and hit.kind is not Kind.IMAGE)
+    return piece.source if shown else None
 
 
 def place_query(place: Place | None, source: str | None, question: str = "") -> str:
@@ -26,7 +33,7 @@ def place_query(place: Place | None, source: str | None, question: str = "") -> 
             parameters["t"] = round(place.seconds, 2)
         if place.box is not None:
             parameters["box"] = ",".join(f"{edge:.4f}" for edge in place.box)
-        if source in TEXTS:
+        if source is not None:
             parameters |= {"start": place.start, "end": place.end, "source": source}
     if question:
         parameters["q"] = question

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from chyme.doors.page import hit_address
 from chyme.doors.page.rendering import encode_path, format_time
-from chyme.model import Kind, Place
+from chyme.model import Form, Kind, Place
 from chyme.search.file_list import Card
 from chyme.search.query.parser import replace_word
 from chyme.search.results import Hit, Piece, SearchResult
@@ -20,8 +20,6 @@ MATCH_REASONS = {
     "meaning": ("meaning", "It means something near to what you asked"),
     "name": ("name", "Its name matches"),
 }
-FROM_THE_PICTURE = ("image-ocr", "video-ocr")
-MARKDOWN = ("doc-to-markdown", "url-crawl-content")
 MARKDOWN_NAMES = (".md", ".markdown")
 # Markdown signs of headings, quotes and lists; a snippet is one line.
 _SIGNS = re.compile(r"(?<!\S)(?:(?:#{1,6}|>|[-*])\s+)+")
@@ -94,18 +92,20 @@ def _create_file(hit: Hit, card: Card | None, words: str, labels: Mapping[str, s
     address = f"/file/{encode_path(hit.path)}"
     passages = [_place_passage(piece, hit, address, words, labels) for piece in hit.passages]
     if not passages and hit.snippet.text:
-        passage = _create_passage(address + hit_address.hit_query(hit, words), (), hit.snippet, _is_markdown(hit, ""))
+        passage = _create_passage(address + hit_address.hit_query(hit, words), (), hit.snippet, _is_markdown(hit, Form.DATA))
         passages = [replace(passage, parts=tuple((printable(text), marked) for text, marked in passage.parts))]
     why = tuple(MATCH_REASONS[reason] for reason in hit.why if reason in MATCH_REASONS)
     return ResultFile(hit, card, address + hit_address.hit_query(hit, words), why, tuple(passages))
 
 
 def _place_passage(piece: Piece, hit: Hit, address: str, words: str, labels: Mapping[str, str]) -> Passage:
-    passage_address = address + hit_address.place_query(piece.place, piece.source, words)
-    where = describe_place(piece.place, piece.source, hit, piece.person)
-    source = labels.get(piece.source) if not where and piece.source not in MARKDOWN else None
+    passage_address = address + hit_address.place_query(
+        piece.place, hit_address.highlighted_source(hit, piece), words
+    )
+    where = describe_place(piece.place, piece.form, hit, piece.person)
+    source = labels.get(piece.source) if not where and not _is_text(hit, piece.form) else None
     return _create_passage(
-        passage_address, where or ((source,) if source else ()), piece.snippet, _is_markdown(hit, piece.source)
+        passage_address, where or ((source,) if source else ()), piece.snippet, _is_markdown(hit, piece.form)
     )
 
 
@@ -116,22 +116,27 @@ def _create_passage(address: str, where: tuple[str, ...], snippet: Snippet, mark
     return Passage(address, where, tuple(part for part in parts if part[0]), snippet.cut_before, snippet.cut_after)
 
 
-def _is_markdown(hit: Hit, source: str) -> bool:
-    return source in MARKDOWN or hit.path.lower().endswith(MARKDOWN_NAMES)
+def _is_text(hit: Hit, form: Form) -> bool:
+    """Whether a passage is from the text of a document or page, not from words in a picture."""
+    return form is Form.TEXT and hit.kind is not Kind.IMAGE
+
+
+def _is_markdown(hit: Hit, form: Form) -> bool:
+    return _is_text(hit, form) or hit.path.lower().endswith(MARKDOWN_NAMES)
 
 
 def _without_signs(words: str, at_start: bool) -> str:
     return _SIGNS.sub("", words) if at_start else _SIGNS.sub("", f"x{words}")[1:]
 
 
-def describe_place(place: Place, source: str, hit: Hit, person: str | None) -> tuple[str, ...]:
+def describe_place(place: Place, form: Form, hit: Hit, person: str | None) -> tuple[str, ...]:
     """Describe a place: page 3; 12:04 and the speaker; in the picture; under which heading."""
     parts: list[str] = []
     if place.page is not None:
         parts.append(f"page {place.page}")
     if place.seconds is not None:
         parts.append(format_time(place.seconds))
-    if (place.box is not None and hit.kind is Kind.IMAGE) or source in FROM_THE_PICTURE:
+    if hit.kind is Kind.IMAGE and (place.box is not None or form is Form.TEXT):
         parts.append("in the picture")
     if person or place.speaker:
         parts.append(person or str(place.speaker).replace("-", " "))

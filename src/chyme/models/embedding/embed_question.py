@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from chyme.digester import Digester, Source
+from chyme.digester import Digester, Runs, Source
 from chyme.errors import EngineUnavailable
 from chyme.model import Artifact, File, Output
 from chyme.models.embedding.passage_embedder import PassageEmbedding, load_passage_embedder
@@ -25,7 +25,7 @@ class EmbedQuestion(Digester):
     label = "Question"
     description = "What a question means."
     reads = (QUESTION, MODEL)
-    family = "questions"
+    runs = Runs(family="questions")
 
     def __init__(self, embedders: Mapping[str, PassageEmbedding]) -> None:
         self._embedders = embedders

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from chyme.digester import Digester, Source
+from chyme.digester import Digester, Inputs, Promises, Runs, Source
 from chyme.errors import EngineUnavailable
 from chyme.model import File, Kind, Output, Upstream
 from chyme.models.embedding.minilm_settings import DIMENSION, EmbeddingSettings
@@ -22,10 +22,9 @@ class TagEmbeddings(Digester):
     label = "Meaning of tags"
     description = "What the tags mean, by which tags of other files are found to be the same."
     reads = ("tags",)
-    reads_artifacts = False
-    family = "embedding"
-    reusable = False
-    counts = False
+    inputs = Inputs(artifacts=False)
+    runs = Runs(family="embedding")
+    promises = Promises(reusable=False, counts=False)
 
     def __init__(self, embedding: EmbeddingSettings | None = None) -> None:
         self.embedding = embedding or EmbeddingSettings()

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import ClassVar
-
-from chyme.digester import Digester, Source
-from chyme.model import File, Kind, Output
+from chyme.digester import Digester, Inputs, Makes, Promises, Runs, Source
+from chyme.model import File, Form, Kind, Output
 from chyme.models.embedding.minilm_settings import EmbeddingSettings
 from chyme.text.decoding import read_text
+from chyme.understanding.classification.outputs import CLASSIFIERS
 from chyme.understanding.classification.result import Classification, from_json
 from chyme.understanding.tags.digest import as_json
 from chyme.understanding.tags.names import TAGS
@@ -16,7 +14,6 @@ from chyme.understanding.tags.proposals import RULES_VERSION, propose_tags
 from chyme.understanding.tags.vectors import embed_tags
 
 MAX_INPUT_CHARS = 500_000  # characters of a text: a book's worth
-_CLASSIFIERS = ("classify-document", "classify-image")
 _TEXTS = (
     "url-crawl-content",
     "doc-to-markdown",
@@ -35,10 +32,11 @@ class Tags(Digester):
     name = TAGS
     label = "Tags"
     description = "What the file is about, in a few words that other files share."
-    reads: ClassVar[tuple[str, ...]] = (*_TEXTS, *_CLASSIFIERS)
-    reads_artifacts = False
-    family = "embedding"
-    reusable = False
+    makes = Makes(Form.TAGS)
+    reads = (*_TEXTS, *CLASSIFIERS)
+    inputs = Inputs(artifacts=False)
+    runs = Runs(family="embedding")
+    promises = Promises(reusable=False)
 
     def __init__(self, embedding: EmbeddingSettings | None = None, seconds: float = 120.0) -> None:
         self.embedding = embedding or EmbeddingSettings()
@@ -49,8 +47,8 @@ class Tags(Digester):
         return f"rules {RULES_VERSION}"
 
     @property
-    def reads_at_most(self) -> Mapping[str, int]:
-        return dict.fromkeys(("url-crawl-content", "doc-to-markdown", "image-ocr"), MAX_INPUT_CHARS)
+    def max_text(self) -> int:
+        return MAX_INPUT_CHARS
 
     def can_digest(self, file: File) -> bool:
         return file.kind is not Kind.OTHER
@@ -67,7 +65,7 @@ class Tags(Digester):
 
 
 def _read_classification(source: Source) -> Classification | None:
-    for name in _CLASSIFIERS:
+    for name in CLASSIFIERS:
         output = source.output(name)
         if output is not None and output.content:
             try:

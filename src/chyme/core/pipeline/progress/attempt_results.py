@@ -37,7 +37,7 @@ def summarize_attempt(attempt: Attempt, verdicts: Sequence[Verdict], seconds: fl
     return AttemptResult(
         path=attempt.file.path,
         digester=attempt.digester.name,
-        lane=int(attempt.digester.lane),
+        lane=int(attempt.digester.runs.lane),
         outputs=len(verdicts),
         outcome=GIVEN_BACK if given_back else _outcome(worst),
         category=str(worst.category) if worst.category else None,

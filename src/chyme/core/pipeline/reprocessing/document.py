@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from sqlite3 import Connection
 
-from chyme.core.pipeline.document_state import CLASSIFIERS, PRIMARY
 from chyme.core.pipeline.output_updates import update_document
 from chyme.core.pipeline.registry_rules import Rules
 from chyme.core.store import digests, documents, events, file_requests, files
@@ -40,7 +39,7 @@ def reprocess(
         if file is None:
             raise UsageError(f"{path}: is not a file of this vault; 'chyme digest' takes in what is new")
         rows, document = digests.of_file(db, file.id), documents.of_file(db, file.id)
-        if _unsupported(file, rows):
+        if _unsupported(rules, file, rows):
             return Reprocessing(None, skipped=True)
         state = document.state if document else "processing"
         kind, again = _job(rules, file, state)
@@ -63,19 +62,15 @@ def reprocess(
 def _job(rules: Rules, file: File, state: str) -> tuple[str, Again]:
     """What the job is called, and what it is: a new classification, another try at what failed, or everything anew."""
     if state == NEEDS_CLASSIFICATION:
-        classifiers = tuple(
-            name
-            for name in rules.outputs
-            if name in CLASSIFIERS and (name == "classify-image") == (file.kind is Kind.IMAGE)
-        )
+        classifiers = rules.classifiers_of(file)
         if classifiers:
             return ("classify-img" if file.kind is Kind.IMAGE else "classify-doc"), Again(Mode.RESET, classifiers)
     return "process-doc", Again(Mode.RESET if state == "completed" else Mode.RETRY)
 
 
-def _unsupported(file: File, rows: dict[str, Digest]) -> bool:
+def _unsupported(rules: Rules, file: File, rows: dict[str, Digest]) -> bool:
     """Whether nobody reads this kind of file, so that trying again would change nothing."""
-    primary = [rows[name] for name in PRIMARY[file.kind] if name in rows]
+    primary = [rows[name] for name in rules.essential_for(file.kind) if name in rows]
     return file.kind is Kind.OTHER or any(
         row.status is Status.FAILED and row.error_category == Category.UNSUPPORTED_FILE_TYPE for row in primary
     )

@@ -124,7 +124,7 @@ def collect_vault_metrics(vaults: dict[str, App]) -> list[Metric]:
 
 
 def _count_running(app: App) -> dict[str, int]:
-    lanes = {digester.name: digester.lane.name.lower() for digester in app.rules.registry}
+    lanes = {digester.name: digester.runs.lane.name.lower() for digester in app.rules.registry}
     counts = dict.fromkeys(lanes.values(), 0)
     if app.is_digesting:
         for _, digester, _ in list(app.work.coordinator.in_flight.running.values()):

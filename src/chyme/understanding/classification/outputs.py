@@ -1,0 +1,5 @@
+"""The outputs that classify a file."""
+
+from __future__ import annotations
+
+CLASSIFIERS = ("classify-document", "classify-image")
