@@ -126,12 +126,12 @@ class App:
             self._belongs_here()
         self.documents = Documents(self.database, self.rules.recipes, now)
         self.people = People(self.database, now, file_terms.rewrite)
-        self.library = FileList(self.database, now)
+        self.file_list = FileList(self.database, now)
         self.tags = VaultTags(self.database, now, file_terms.rewrite)
         self.edits = Edits(self.database, now, file_terms.rewrite)
-        self.intake = FileRegistry(self.database, self.rules, now)
+        self.file_registry = FileRegistry(self.database, self.rules, now)
         self.open_vault = OpenVault(
-            *(self.vault, self.database, self.intake, state),
+            *(self.vault, self.database, self.file_registry, state),
             UploadLimits(self.settings.upload_files, self.settings.upload_bytes, self.settings.upload_free_mb),
         )
         self.private, self.scanner = self.open_vault.private, self.open_vault.scanner
@@ -142,20 +142,20 @@ class App:
             max_attempts=self.settings.max_attempts,
         )
         self.spending = Spending(self.ledger, lambda: self.providers, now, self._wake_up)
-        self.searching = VaultSearch(self.database, self.settings, state, self.ledger, now, self.private)
-        self.search = self.searching.search
+        self.search_index = VaultSearch(self.database, self.settings, state, self.ledger, now, self.private)
+        self.search = self.search_index.search
         self.bulk = BulkJobs(self.database, self.rules, lambda: self.search, self.private, now, self._wake_up)
         self.failures = Failures(self.database, self._makers, self._retry_failures)
-        self.drawing = PdfPageRenderer(
+        self.page_renderer = PdfPageRenderer(
             *(self.database, self.vault, state),
             image_pixels=self.settings.image_pixels,
             memory_bytes=self.settings.page_memory_mb << 20,
             run_as=(self.settings.child_uid, self.settings.child_uid),
         )
-        self.trash = Trash(self.open_vault, self.drawing.delete_purged_pages)
-        self.measured = AttemptMetrics()
+        self.trash = Trash(self.open_vault, self.page_renderer.delete_purged_pages)
+        self.attempt_metrics = AttemptMetrics()
         self.progress = ProgressTracker(self)
-        self.counting = VaultCounter(self)
+        self.vault_counter = VaultCounter(self)
         self.broadcast = Broadcast(
             self.database,
             changed,
@@ -163,7 +163,7 @@ class App:
             self.documents.stale_since,
             self.progress.pause_reason,
         )
-        self._work: Digestion | None = None
+        self._digestion: Digestion | None = None
 
     def _belongs_here(self) -> None:
         """A state_dir serves one vault: two in one database would take each other's files for vanished."""
@@ -179,16 +179,16 @@ class App:
             self.database.write(lambda db: vault_properties.put(db, "root", here))
 
     @property
-    def work(self) -> Digestion:
+    def digestion(self) -> Digestion:
         """What digests; started on first use."""
-        if self._work is None:
+        if self._digestion is None:
             raise UsageError("digestion has not been started")
-        return self._work
+        return self._digestion
 
     @property
     def is_digesting(self) -> bool:
         """Whether this process digests."""
-        return self._work is not None
+        return self._digestion is not None
 
     def start(self, *, follow: bool, among: frozenset[int] | None = None) -> Digestion:
         """Begin to digest what is due; with `follow`, whatever happens in the folder as well.
@@ -201,16 +201,16 @@ class App:
         if damaged is not None:
             raise damaged
         prepare(self)
-        self._work = Digestion(self, follow, among)
-        self.open_vault.rescan_path = self._work.watcher.rescan_path
-        self.searching.start(warm=follow)
-        return self._work
+        self._digestion = Digestion(self, follow, among)
+        self.open_vault.rescan_path = self._digestion.watcher.rescan_path
+        self.search_index.start(warm=follow)
+        return self._digestion
 
     def close(self) -> None:
-        if self._work is not None:
-            self._work.close()
-        self.searching.close()
-        self.drawing.close()
+        if self._digestion is not None:
+            self._digestion.close()
+        self.search_index.close()
+        self.page_renderer.close()
         self.broadcast.close()
         self.database.close()
 
@@ -283,8 +283,8 @@ class App:
         return reprocess(self.database, self.rules, self.vault.root.name, path, iso(now()), self._wake_up)
 
     def _wake_up(self) -> None:
-        if self._work is not None:
-            self._work.supervisor.wake()
+        if self._digestion is not None:
+            self._digestion.scheduler.wake()
 
     def list_purgeable(self, everything: bool) -> list[File]:
         """Vanished files whose time has come, or all of them."""
@@ -300,9 +300,9 @@ class App:
 
     def purge(self, everything: bool, confirmed: bool, progress: Callable[[int, int], None] | None = None) -> int:
         """Leave nothing of vanished files. Returns how many."""
-        count = purge_vanished(self.database, self.intake, self._purge_before(everything), confirmed, progress)
+        count = purge_vanished(self.database, self.file_registry, self._purge_before(everything), confirmed, progress)
         if count:
-            self.drawing.delete_purged_pages()
+            self.page_renderer.delete_purged_pages()
         return count
 
     def _purge_before(self, everything: bool) -> str:
@@ -317,18 +317,18 @@ class App:
             file = self.open_vault.find(db, path)
         self.request_again(Mode.RESET, [path], names)
         promised = with_dependents(self.rules.registry, names) if names else frozenset(self.rules.outputs)
-        return self.work.coordinator.await_settled(file.id, promised, PATIENCE_SECONDS)
+        return self.digestion.coordinator.await_settled(file.id, promised, PATIENCE_SECONDS)
 
     def current_work(self) -> dict[str, Any]:
         """What is being done right now, when this process digests."""
-        if self._work is None:
+        if self._digestion is None:
             return {}
-        progress, children = self._work.progress(), self._work.runner.snapshot()
+        progress, children = self._digestion.progress(), self._digestion.runner.snapshot()
         return {
             "work": [{"path": path, "digester": name, "fraction": part} for path, name, part in progress.work],
             "paused": progress.paused,
             "moving": progress.moving,
-            "watching": self._work.watcher.problem is None,
+            "watching": self._digestion.watcher.problem is None,
             "children": {"alive": len(children.children), "tasks": children.tasks, "restarts": children.restarts},
         }
 

@@ -87,7 +87,7 @@ class Digestion:
             self._finished,
         )
         self.pause = self.coordinator.pause
-        self.supervisor = FileScheduler(
+        self.scheduler = FileScheduler(
             *(app.database, self.coordinator, settings.concurrency, now, self._look_at, among, settings.cores),
             places={
                 Lane.LONG: families["speech"].count,
@@ -99,7 +99,7 @@ class Digestion:
         self.watcher = Watcher(
             os.fspath(app.vault.root),
             app.scanner,
-            self.supervisor.wake,
+            self.scheduler.wake,
             settings.rescan_seconds,
             report_full=lambda reason: self.pause.disk.pause(reason, self.pause.disk.resumed),
         )
@@ -108,7 +108,7 @@ class Digestion:
         chores = (self._keep_house, self._stop, ENGINES_SECONDS)
         self._housekeeping = threading.Thread(target=run_periodically, args=chores, name="chyme-house", daemon=True)
         self.coordinator.recover()
-        app.intake.on_change = self.supervisor.wake
+        app.file_registry.on_change = self.scheduler.wake
         self._settling = follow
         self._pump = BulkJobThread(app.bulk)
         if among is None:  # whoever digests a few files leaves the jobs to others
@@ -116,7 +116,7 @@ class Digestion:
         if follow:
             self.watcher.start()
             self._housekeeping.start()
-        self.supervisor.start()
+        self.scheduler.start()
 
     def close(self) -> None:
         """Stop at once: running attempts are given back without loss."""
@@ -127,7 +127,7 @@ class Digestion:
         self.runner.close()
         with cancel_calls():  # calls under way, and those that begin meanwhile, end at once
             close_all()
-            self.supervisor.close()
+            self.scheduler.close()
         self._door.close()
         self.coordinator.close()
         if self._housekeeping.is_alive():
@@ -135,7 +135,7 @@ class Digestion:
 
     def _finished(self, one: AttemptResult) -> None:
         """Count an attempt; where the setting says so, keep the links of a text that was read."""
-        self._app.measured.record(one)
+        self._app.attempt_metrics.record(one)
         if self._app.settings.keep_links and one.digester == "search-keyword" and one.outcome == COMPLETED:
             from chyme.vault.intake.text_links import keep_new_links  # which needs the app that starts us
 
@@ -159,14 +159,14 @@ class Digestion:
     def _do_chores(self) -> None:
         """Notice engines that were installed meanwhile, tidy up, and once an hour purge what vanished long ago."""
         if self._app.detect_new_engines():
-            self.supervisor.wake()
+            self.scheduler.wake()
         if time.monotonic() - self._purged >= PURGE_SECONDS:
             self._purged = time.monotonic()
             try:
                 self._app.purge(everything=False, confirmed=False)
             except UsageError as error:
                 log.warning("%s", error)
-        self._app.searching.finish_embedder_migration()
+        self._app.search_index.finish_embedder_migration()
 
     def progress(self) -> Progress:
         db = self._app.database.read()
@@ -180,7 +180,7 @@ class Digestion:
         due = of_jobs > 0 and self._app.bulk.has_due_files()
         models, when = self._app.ledger.count_due_soon(self._among)
         return Progress(
-            todo + len(self.supervisor.requested_files()) + (of_jobs if due else 0),
+            todo + len(self.scheduler.requested_files()) + (of_jobs if due else 0),
             running,
             again + models,
             self.watcher.unfinished_count,
@@ -195,7 +195,7 @@ class Digestion:
         if not self._settling:
             self._settling = True
             self.watcher.start(follow=False)
-        self.supervisor.wake()
+        self.scheduler.wake()
         moving_since = time.monotonic()
         while True:
             progress = self.progress()

@@ -117,7 +117,7 @@ class ProgressTracker:
             before, at = self._eta or (None, moment)
             self._eta = (smooth_estimate(before, eta, moment - at), moment)
         return ProgressReport(
-            *(counted.files, todo, running, counted.again, self._app.measured.count_last_minute()),
+            *(counted.files, todo, running, counted.again, self._app.attempt_metrics.count_last_minute()),
             eta_seconds=round(self._eta[0]) if self._eta else None,
             paused=paused,
             next_retry=counted.next_retry,
@@ -147,14 +147,14 @@ class ProgressTracker:
             return str(self._app.database.damaged)
         if not self._app.is_digesting:
             return self._app.database.presence.find_problem()
-        return self._app.work.pause.reason()
+        return self._app.digestion.pause.reason()
 
     def _wished(self) -> int:
-        return len(self._app.work.supervisor.requested_files()) if self._app.is_digesting else 0
+        return len(self._app.digestion.scheduler.requested_files()) if self._app.is_digesting else 0
 
     def _work(self) -> tuple[tuple[str, str, float], ...]:
         if self._app.is_digesting:
-            return tuple(self._app.work.coordinator.in_flight.running.values())
+            return tuple(self._app.digestion.coordinator.in_flight.running.values())
         return tuple(events.list_in_progress(self._app.database.read()))
 
     def _estimate(self, counted: RemainingCounts) -> float | None:
@@ -163,7 +163,7 @@ class ProgressTracker:
             return None
         under_way, elapsed = self._under_way()
         lanes = {int(one.lane) for one in self._by_name.values()}
-        seen = {lane: self._app.measured.concurrency(lane, elapsed.get(lane, [])) for lane in lanes}
+        seen = {lane: self._app.attempt_metrics.concurrency(lane, elapsed.get(lane, [])) for lane in lanes}
         at_once = {lane: value for lane, value in seen.items() if value is not None}
         if not at_once:
             return None
@@ -184,7 +184,7 @@ class ProgressTracker:
     def _usual(self, output: str) -> float | None:
         """Seconds of one output: as seen by this process, or as the database remembers."""
         digester = self._digester_of[output]
-        seen = self._app.measured.typical_seconds(digester.name)
+        seen = self._app.attempt_metrics.typical_seconds(digester.name)
         if seen is not None:
             return seen
         if self._before is None:
@@ -193,7 +193,7 @@ class ProgressTracker:
 
     def _under_way(self) -> tuple[list[RunningDigest], dict[int, list[float]]]:
         """What is being made, and by lane, how long each has been worked on."""
-        in_flight, moment = self._app.work.coordinator.in_flight, now()
+        in_flight, moment = self._app.digestion.coordinator.in_flight, now()
         found: list[RunningDigest] = []
         elapsed: dict[int, list[float]] = {}
         since = dict(in_flight.since)

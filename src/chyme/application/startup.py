@@ -28,13 +28,13 @@ def prepare(app: App) -> None:
     app.open_vault.staging.sweep()
     recover(app.database, app.rules, now())
     retry_unavailable(app, app.rules.recipes())
-    app.intake.add_missing_digests()
+    app.file_registry.add_missing_digests()
     requeue_restored_outputs(app.database, app.rules, now())
     _decide_states_again(app)
     _change_lanes(app)
     app.ledger.requeue_after_changes(fingerprints_of(app.settings))
     _redo_disclosed(app)
-    app.searching.prepare()
+    app.search_index.prepare()
     skip_removed_outputs(app.database, app.rules, now())
 
 

@@ -169,8 +169,8 @@ class _Export:
             _json({"tags": [tag_json(tag) for tag in tags.tags], "banned": tags.banned, "becomes": tags.becomes}),
         )
         if spend:
-            days = [asdict(one) for one in self._app.spending.accounts("day", EVER)]
-            models = [asdict(one) for one in self._app.spending.accounts("model", EVER)]
+            days = [asdict(one) for one in self._app.spending.call_totals("day", EVER)]
+            models = [asdict(one) for one in self._app.spending.call_totals("model", EVER)]
             self._put(SPEND, _json({"by_day": days, "by_model": models}))
 
     def _partial(self) -> AbstractContextManager[IO[bytes]]:

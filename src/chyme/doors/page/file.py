@@ -86,7 +86,7 @@ def add_routes(api: FastAPI, app: App) -> None:
         """A few files that are like this one."""
         _load_record(app, path)
         hits = app.search.similar(path, limit=ALIKE).hits
-        by_path = {card.path: card for card in app.library.cards([hit.path for hit in hits])}
+        by_path = {card.path: card for card in app.file_list.cards([hit.path for hit in hits])}
         return page(request, "file_similar.html", cards=[by_path[hit.path] for hit in hits if hit.path in by_path])
 
 

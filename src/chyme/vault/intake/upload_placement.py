@@ -32,8 +32,8 @@ class StagedFile:
 
     name: str  # as it was sent
     folder: tuple[str, ...]  # as the disk spells it
-    wanted: str
-    aside: str
+    wanted_name: str
+    staged_name: str
     size: int
     hash: str
 
@@ -47,7 +47,7 @@ class UploadResult:
     size: int
     created: bool = False
     problem: str | None = None
-    by_disk: bool = False  # whether the problem is ours, not that of what was sent
+    disk_problem: bool = False  # whether the problem is ours, not that of what was sent
 
 
 def place_uploads(vault: OpenVault, aside: Path, files: Sequence[StagedFile]) -> Generator[UploadResult]:
@@ -85,16 +85,16 @@ def _attempt(one: StagedFile, name: Callable[[], UploadResult]) -> UploadResult:
 def _refused(one: StagedFile, error: UsageError | OSError) -> UploadResult:
     by_disk = isinstance(error, OSError)
     why = explain_write_error(error) if isinstance(error, OSError) else str(error)
-    return UploadResult(one.name, None, one.size, problem=f"{one.name[:100]}: {why}", by_disk=by_disk)
+    return UploadResult(one.name, None, one.size, problem=f"{one.name[:100]}: {why}", disk_problem=by_disk)
 
 
 def _named(source: int, handle: int, folder: Sequence[str], one: StagedFile) -> UploadResult:
     """Under the first free name, unless a file of the same content has one of those before it."""
-    ending = one.wanted[len(without_extension(one.wanted)) :]
+    ending = one.wanted_name[len(without_extension(one.wanted_name)) :]
     for number in range(1, MOST_NUMBERS):
-        name = numbered_name(one.wanted, number, ending)
+        name = numbered_name(one.wanted_name, number, ending)
         path = encode_path("/".join([*folder, name]))[0]
-        if not is_taken(handle, name) and _placed(source, one.aside, handle, name):
+        if not is_taken(handle, name) and _placed(source, one.staged_name, handle, name):
             return UploadResult(one.name, path, one.size, created=True)
         if _holds(handle, name, one):
             return UploadResult(one.name, path, one.size)

@@ -106,8 +106,8 @@ class UploadReceiver:
             told = [next(named) if isinstance(one, StagedFile) else one for one in self._results]
             named.close()
         if all(one.path is None for one in told):
-            worst = next((one for one in told if one.by_disk), told[0])
-            raise (VaultError if worst.by_disk else UsageError)(worst.problem or "nothing could be taken")
+            worst = next((one for one in told if one.disk_problem), told[0])
+            raise (VaultError if worst.disk_problem else UsageError)(worst.problem or "nothing could be taken")
         self._vault.schedule_check([decode_path(one.path) for one in told if one.path and one.created])
         return told
 
@@ -141,7 +141,7 @@ class UploadReceiver:
             self._results.append(UploadResult(shown, None, 0, problem=str(error)))
             return
         self._coming = StagedFile(shown, folder, wanted, str(len(self._results)), 0, "")
-        self._stream = os.fdopen(os.open(self._aside / self._coming.aside, NEW, MODE), "wb")
+        self._stream = os.fdopen(os.open(self._aside / self._coming.staged_name, NEW, MODE), "wb")
         self._hash = hashlib.sha256()
 
     def _wanted(self, field: str, name: str) -> tuple[tuple[str, ...], str]:

@@ -46,8 +46,8 @@ def digest(ctx: click.Context, paths: tuple[str, ...], no_wait: bool, vault: Pat
             report = _scan(app, inside_paths, console)
         with _create_bar(console) as bar:
             remaining = work.drain(wait=not no_wait, watch=_create_watcher(bar))
-        app.searching.finish_embedder_migration()
-        search_problem = app.searching.catch_up()
+        app.search_index.finish_embedder_migration()
+        search_problem = app.search_index.catch_up()
         if search_problem:
             console.print(f"{printable(search_problem)}; it gets the rest later", style="yellow", markup=False)
         failed = [d for d in app.failures_since(started_at) if file_ids is None or d.file_id in file_ids]

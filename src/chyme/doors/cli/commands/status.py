@@ -53,7 +53,7 @@ def status(ctx: click.Context, vault: Path | None, as_json: bool) -> None:
         damaged = app.database.quick_check(LOOK_SECONDS)
         report = {
             **app.documents.status(),
-            "search": app.searching.status(),
+            "search": app.search_index.status(),
             "damaged": str(damaged) if damaged is not None else None,
         }
         failed = app.documents.failures()
