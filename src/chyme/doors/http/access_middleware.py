@@ -130,7 +130,9 @@ class AccessMiddleware:
         client = client_of(peer, forwarded, self._addresses.proxies)
         state = scope["state"]
         state.update(client=client, visitor=None, vault_name=None, may_write=True)
-        state["closed"] = login_required = self._login_always_required or self._server_vaults.authenticator.login_required
+        state["closed"] = login_required = (
+            self._login_always_required or self._server_vaults.authenticator.login_required
+        )
         if login_required:
             visitor, refusal = self._authenticate(headers, scope, client)
             if refusal is not None:

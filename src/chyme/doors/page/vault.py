@@ -91,7 +91,11 @@ def add_routes(api: FastAPI, app: App) -> None:
     def cards(request: Request, path: Annotated[list[str], Query(max_length=AT_ONCE)]) -> HTMLResponse:
         """The current cards of these files; files that no longer exist are left out."""
         return page(
-            request, "vault_cards.html", params=parse_view(request), cards=app.file_list.cards(path), **TEMPLATE_CONSTANTS
+            request,
+            "vault_cards.html",
+            params=parse_view(request),
+            cards=app.file_list.cards(path),
+            **TEMPLATE_CONSTANTS,
         )
 
 
