@@ -17,7 +17,7 @@ from chyme.documents.doc_to_markdown import DocToMarkdown
 from chyme.documents.doc_to_screenshot import DocToScreenshot
 from chyme.documents.pages.limits import PageLimits
 from chyme.files.kind_detection import HEAD_BYTES, identify
-from chyme.model import File, Kind, Stamp, Upstream
+from chyme.model import File, Form, Kind, Stamp, Upstream
 from chyme.search.search_keyword import SearchKeyword
 
 
@@ -64,7 +64,7 @@ def main() -> None:
             try:
                 text = convert.digest(PlainSource(path, file, Path(scratch)))[0]
                 draw.digest(PlainSource(path, file, Path(scratch)))
-                made = Upstream(text.name, text.content, text.places)
+                made = Upstream(text.name, text.content, text.places, form=Form.TEXT)
                 cut.digest(PlainSource(path, file, Path(scratch), made))
             except Exception as error:
                 print(f"{path}: {error}", file=sys.stderr)

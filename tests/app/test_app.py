@@ -105,7 +105,7 @@ def test_only_outputs_whose_lane_has_changed_are_put_into_another(vault: Path) -
     (vault / "note.txt").write_text("hello")
     with open_app(vault) as app:
         app.scan_and_settle()
-        app.start(follow=False, among=frozenset())
+        app.start(follow=False, only_files=frozenset())
         lanes = app.rules.lanes()
 
         def elsewhere(db: Connection) -> None:
@@ -114,7 +114,7 @@ def test_only_outputs_whose_lane_has_changed_are_put_into_another(vault: Path) -
 
         app.database.write(elsewhere)
     with open_app(vault) as app:
-        app.start(follow=False, among=frozenset())
+        app.start(follow=False, only_files=frozenset())
         rows = app.database.read().execute("SELECT digester, weight / 1000 FROM digests").fetchall()
         assert dict(rows) == dict.fromkeys(lanes, 9) | {"slug": lanes["slug"]}
         assert json.loads(str(vault_properties.value_of(app.database.read(), "lanes"))) == lanes
@@ -142,7 +142,7 @@ def test_what_nobody_makes_any_more_comes_to_rest_when_digestion_starts(vault: P
             )
 
         app.database.write(leave_behind)  # as a process would that died with a plug-in at work
-        app.start(follow=False, among=frozenset())
+        app.start(follow=False, only_files=frozenset())
         left = "SELECT status, error FROM digests WHERE digester IN ('guest', 'visitor')"
         rows = app.database.read().execute(left).fetchall()
         assert rows == [("skipped", "nobody makes this any more")] * 2

@@ -276,7 +276,7 @@ def test_closing_sends_everybody_home_and_lets_nobody_in(vault: Vault) -> None:
         listener = vault.broadcast.listen()
         vault.broadcast.stop()
         async with asyncio.timeout(5):
-            await listener.over.wait()
+            await listener.ended.wait()
         with pytest.raises(VaultError, match="closed"):
             vault.broadcast.listen()
 
@@ -316,7 +316,7 @@ def test_a_broadcaster_that_breaks_sends_everybody_home_to_come_back(vault: Vaul
         vault.status = {"todo": object()}
         vault.tell("a.txt")
         async with asyncio.timeout(10):
-            await listener.over.wait()
+            await listener.ended.wait()
         vault.status = {"todo": 0}
         back = vault.broadcast.listen(0)
         assert paths_in(await heard_until(back, paths_in)) == ["a.txt"]
@@ -390,7 +390,7 @@ def test_who_comes_when_it_breaks_is_sent_home_as_well(vault: Vault) -> None:
         ) as broadcast:
             listener = broadcast.listen()
             async with asyncio.timeout(10):
-                await listener.over.wait()
+                await listener.ended.wait()
 
     in_loop(work)
 

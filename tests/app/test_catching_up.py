@@ -16,7 +16,7 @@ def test_a_command_does_not_wait_until_another_process_has_told_everything(tmp_p
     with open_app(tmp_path, settings) as app, (app.database.path.with_name("pusher.lock")).open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
 
-        assert app.searching.catch_up(0.2) == "another process is updating the search engines"
+        assert app.search_index.catch_up(0.2) == "another process is updating the search engines"
 
         fcntl.flock(lock, fcntl.LOCK_UN)
-        assert "cannot be reached" in str(app.searching.catch_up(0.2))
+        assert "cannot be reached" in str(app.search_index.catch_up(0.2))

@@ -128,7 +128,7 @@ def test_a_real_digestion_is_followed_to_its_end(tmp_path: Path) -> None:
             time.sleep(0.2)
         time.sleep(1.6)
         last = app.progress.report()
-        durations = app.measured.histograms()
+        durations = app.attempt_metrics.histograms()
 
     assert (last.todo, last.running, last.eta_seconds, last.paused) == (0, 0, None, None)
     assert last.done_lately > 40

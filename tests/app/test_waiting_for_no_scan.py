@@ -24,7 +24,7 @@ def app(tmp_path: Path) -> Iterator[App]:
 def scanning(app: App) -> Iterator[threading.Event]:
     """A vault of which a scan does not come to its end until told so."""
     put(app, "known.txt")
-    app.start(follow=True, among=frozenset())
+    app.start(follow=True, only_files=frozenset())
     under_way, go_on = threading.Event(), threading.Event()
 
     def hold_on(_count: int) -> None:

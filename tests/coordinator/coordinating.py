@@ -8,6 +8,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import MappingProxyType
 
+from upstreams import TRAITS
+
 from chyme.application.recorders import recorders_of
 from chyme.core.children.task import Task, WatchedTask
 from chyme.core.files.vault_folder import Vault
@@ -17,7 +19,6 @@ from chyme.core.pipeline.registry_rules import Rules
 from chyme.core.store import digests, documents, file_requests, files
 from chyme.core.store.sqlite.database import Database
 from chyme.digester import PREPARING, WITHOUT, Digester, Inputs, Makes, Promises, Runs, Source
-from chyme.digesters import built_in
 from chyme.errors import DigestError
 from chyme.model import Again, File, Lane, Limits, Output, iso
 from chyme.models.providers.availability import Allowance as Spending
@@ -40,9 +41,6 @@ class Clock:
 
     def forward(self, seconds: float) -> None:
         self.now += timedelta(seconds=seconds)
-
-
-TRAITS = {name: traits for digester in built_in() for name, traits in digester.traits.items()}
 
 
 class Told(Digester):

@@ -68,7 +68,7 @@ class Listening:
         self.ear = Told("speech-recognition", listen)
         self.bench = open_bench(self.ear, SpeakerEmbedding(), SearchKeyword())
         self.people = People(self.bench.database, self.bench.clock, file_terms.rewrite)
-        self.documents = Documents(self.bench.database, self.bench.rules.recipes, self.bench.clock)
+        self.documents = Documents(self.bench.database, self.bench.rules, self.bench.clock)
         self.index = Search(self.bench.database.read, SqliteIndex(self.bench.database.read))
 
     def drop(self, name: str, *spoken: Heard, note: str = "") -> int:

@@ -33,7 +33,7 @@ def test_a_document_has_the_face_and_the_pages_its_digest_found(bench: Open) -> 
     vault.process(letter)
 
     assert face(vault, letter) == ("doc-to-screenshot", 7)
-    told = Documents(vault.database, vault.rules.recipes, vault.clock).show("letter.txt")["document"]
+    told = Documents(vault.database, vault.rules, vault.clock).show("letter.txt")["document"]
     assert told["pages"] == 7
     assert told["thumbnail"] == artifacts.name_of("letter.txt", "doc-to-screenshot", "thumbnail.jpg")
     assert vault.database.write(consistency_checks.find_problems) == []
@@ -104,7 +104,7 @@ def test_a_picture_nobody_can_draw_is_still_a_document_with_its_name_and_a_retry
     vault = bench(made)
     picture = vault.drop("dot.png", b"\x89PNG\r\n\x1a\nbroken")
     vault.process(picture)
-    told = Documents(vault.database, vault.rules.recipes, vault.clock).show("dot.png")["document"]
+    told = Documents(vault.database, vault.rules, vault.clock).show("dot.png")["document"]
 
     assert (told["title"], told["state"], told["processing_status"]) == ("dot.png", "failed", "failed")
     assert told["reason"] == "dot.png: is broken"

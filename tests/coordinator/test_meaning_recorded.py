@@ -25,7 +25,7 @@ from chyme.core.pipeline.transitions import LEASE, Claim
 from chyme.core.store import documents
 from chyme.digester import Source
 from chyme.errors import ChildCrashed, DigestError, EngineUnavailable, NetworkFailed
-from chyme.model import Again, Embedded, File, Lane, Mode, Output, Passage, Place
+from chyme.model import Again, Embedded, File, Form, Lane, Mode, Output, Passage, Place
 from chyme.models.embedding.passage_embedder import PassageEmbedding
 from chyme.search.embedders.activation import switch_when_complete
 from chyme.search.embedders.passage_hashes import SEMANTIC, text_hash
@@ -283,8 +283,8 @@ def test_a_document_is_completed_without_it(bench: Open) -> None:
 
 
 def test_what_is_written_at_once_counts_the_vectors() -> None:
-    empty = prepare_output(Output(SEMANTIC, ""))
-    full = prepare_output(Output(SEMANTIC, "", embedded=Embedded("small", 2, bytes(800))))
+    empty = prepare_output(Output(SEMANTIC, ""), Form.DATA)
+    full = prepare_output(Output(SEMANTIC, "", embedded=Embedded("small", 2, bytes(800))), Form.DATA)
     assert full.size - empty.size == 800
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from chyme.errors import UsageError
 from chyme.files.link_files import link_in, make_shortcut
-from chyme.vault.intake.url_normalisation import LONGEST, address_of
+from chyme.vault.intake.url_normalisation import MAX_LENGTH, address_of
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_an_address_has_one_spelling_that_is_read_back_from_a_shortcut(typed: st
         ("https://example.org/\x1b[2J", "unprintable"),
         ("https://example.org/\u202egpj", "unprintable"),
         ("https://example.org/\udcff", "unprintable"),
-        ("https://example.org/" + "a" * LONGEST, "longer than 8,000"),
+        ("https://example.org/" + "a" * MAX_LENGTH, "longer than 8,000"),
         ("https://example.org/" + "ä" * 2000, "longer than 8,000"),
         ("https://ada:secret@example.org/", "plain text"),
         ("https://ada@example.org/", "plain text"),
@@ -78,6 +78,6 @@ def test_what_is_no_address_of_a_page_is_refused_in_a_sentence(typed: str, why: 
 
 
 def test_the_longest_address_still_is_a_link() -> None:
-    address = address_of("https://example.org/" + "a" * (LONGEST - 20))
-    assert len(address) == LONGEST
+    address = address_of("https://example.org/" + "a" * (MAX_LENGTH - 20))
+    assert len(address) == MAX_LENGTH
     assert link_in("a.url", make_shortcut(address)) == address

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 
 import pytest
+from upstreams import upstream
 
-from chyme.model import Upstream
 from chyme.pictures.captions import (
     PAGE_WORDS,
     as_json,
@@ -137,4 +137,4 @@ def test_a_models_caption_keeps_the_text_it_read() -> None:
 
 def test_the_sentence_is_what_search_reads() -> None:
     content = as_json("A “dog”.", "composed", composed=True, words="Rex", note="small")
-    assert extract_text(Upstream("image-captioning", content)).text == "A “dog”."
+    assert extract_text(upstream("image-captioning", content)).text == "A “dog”."

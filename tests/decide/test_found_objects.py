@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 
 import pytest
+from upstreams import upstream
 
-from chyme.model import Box, Upstream
+from chyme.model import Box
 from chyme.pictures.objects import (
     MAX_OBJECTS,
     PictureObject,
@@ -192,6 +193,6 @@ def test_the_content_has_its_promised_shape_and_search_finds_names_and_boxes() -
         "engine": "detector",
         "note": "small",
     }
-    found = extract_text(Upstream("image-objects", content))
+    found = extract_text(upstream("image-objects", content))
     assert found.text.splitlines() == ["dog. a dog, upper left. animal", "Katze. schläft. tier. cat"]
     assert [place.box for place in found.places] == [LEFT, None]

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from chyme.vault.intake.link_names import BYTES, file_name, link_name, safe_name
+from chyme.vault.intake.link_names import MAX_BYTES, file_name, link_name, safe_name
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_long_names_are_cut_between_letters_with_room_for_a_number() -> None:
     stem = safe_name("ä" * 300)
     assert set(stem) == {"ä"}
     assert file_name(stem, 1) == f"{stem}.url"
-    assert BYTES - 2 <= len(file_name(stem, 9999).encode()) <= BYTES
+    assert MAX_BYTES - 2 <= len(file_name(stem, 9999).encode()) <= MAX_BYTES
 
 
 def test_any_letters_give_a_name_that_stays_the_same() -> None:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 
-from chyme.model import Place, Upstream
+from upstreams import upstream
+
+from chyme.model import Place
 from chyme.text.digest_text import ReadableText, extract_text
 from chyme.text.passages import cut_passages
 
 
 def read(name: str, told: object) -> ReadableText:
-    return extract_text(Upstream(name, json.dumps(told, ensure_ascii=False)))
+    return extract_text(upstream(name, json.dumps(told, ensure_ascii=False)))
 
 
 def at(text: ReadableText, words: str) -> Place:
@@ -103,8 +105,8 @@ def test_each_object_of_a_picture_is_read_at_its_box() -> None:
 
 
 def test_content_in_no_known_shape_is_read_as_it_is() -> None:
-    assert extract_text(Upstream("media-preview", "not json")).text == "not json"
-    assert extract_text(Upstream("doc-to-markdown", "# A\nb")).places[0].heading == "A"
+    assert extract_text(upstream("media-preview", "not json")).text == "not json"
+    assert extract_text(upstream("doc-to-markdown", "# A\nb")).places[0].heading == "A"
 
 
 def test_characters_no_database_keeps_are_replaced_without_moving_anything() -> None:

@@ -14,6 +14,7 @@ import pytest
 from disk_source import DiskSource
 from free_calls import FreeCalls
 from model_server import Answer, ModelServer, blocks, fails, hangs, says
+from upstreams import upstream
 
 from chyme.errors import (
     BudgetSpent,
@@ -26,7 +27,7 @@ from chyme.errors import (
     TimedOut,
     UnreadableFile,
 )
-from chyme.model import File, Kind, Output, Stamp, Upstream
+from chyme.model import File, Kind, Output, Stamp
 from chyme.models.providers.endpoints import LanguageSettings
 from chyme.models.providers.invalid_answer import InvalidAnswer
 from chyme.understanding.classification.result import from_json
@@ -71,7 +72,7 @@ def source_of(scratch: Path, text: str | None = LEASE, file: File = FILE, calls:
     """A document of which doc-to-markdown made this text; a file of kind text holds it itself."""
     path = scratch.parent / file.name
     path.write_text(text or "", "utf-8")
-    inputs = {} if file.kind is Kind.TEXT else {"doc-to-markdown": Upstream("doc-to-markdown", text)}
+    inputs = {} if file.kind is Kind.TEXT else {"doc-to-markdown": upstream("doc-to-markdown", text)}
     return DiskSource(path, file, scratch, inputs, calls=calls or FreeCalls())
 
 

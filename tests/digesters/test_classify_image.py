@@ -11,9 +11,10 @@ import pytest
 from disk_source import DiskSource
 from free_calls import FreeCalls
 from model_server import ModelServer, fails, says
+from upstreams import upstream
 
 from chyme.errors import NetworkFailed, UnreadableFile, UpstreamMissing
-from chyme.model import File, Kind, Output, Stamp, Upstream
+from chyme.model import File, Kind, Output, Stamp
 from chyme.models.providers.endpoints import VisionSettings
 from chyme.models.providers.invalid_answer import InvalidAnswer
 from chyme.understanding.classification.result import from_json
@@ -45,10 +46,10 @@ def source_of(
     scratch.mkdir(exist_ok=True)
     jpeg = (SCENES / "hills.jpg").read_bytes()
     inputs = {
-        "image-preview": Upstream("image-preview", json.dumps(facts or {}), artifacts={"preview.jpg": jpeg}),
-        "image-ocr": Upstream("image-ocr", words),
-        "image-captioning": Upstream("image-captioning", json.dumps(CAPTION)),
-        "image-objects": Upstream("image-objects", json.dumps(THINGS)),
+        "image-preview": upstream("image-preview", json.dumps(facts or {}), artifacts={"preview.jpg": jpeg}),
+        "image-ocr": upstream("image-ocr", words),
+        "image-captioning": upstream("image-captioning", json.dumps(CAPTION)),
+        "image-objects": upstream("image-objects", json.dumps(THINGS)),
     }
     path = tmp_path / file.name
     path.write_bytes(b"the original, which nobody opens")

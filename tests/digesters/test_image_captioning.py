@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 from picture_source import FILE, PictureSource
+from upstreams import upstream
 from vision_server import CAPTION, Provider, fails, says, serving
 
 from chyme.errors import ContentBlocked, NetworkFailed, UpstreamMissing
-from chyme.model import File, Kind, Stamp, Upstream
+from chyme.model import File, Kind, Stamp
 from chyme.models.providers.endpoints import VisionSettings
 from chyme.pictures.image_captioning import ImageCaptioning
 
@@ -29,14 +30,14 @@ def source_of(
     facts: str = "{}",
 ) -> PictureSource:
     jpeg = (SCENES / scene).read_bytes()
-    inputs = {"image-preview": Upstream("image-preview", facts, artifacts={"preview.jpg": jpeg})}
+    inputs = {"image-preview": upstream("image-preview", facts, artifacts={"preview.jpg": jpeg})}
     if words is not None:
-        inputs["image-ocr"] = Upstream("image-ocr", words)
+        inputs["image-ocr"] = upstream("image-ocr", words)
     if names:
         told = json.dumps(
             {"objects": [{"name": name, "confidence": confidence} for name in names], "engine": "detector"}
         )
-        inputs["image-objects"] = Upstream("image-objects", told)
+        inputs["image-objects"] = upstream("image-objects", told)
     return PictureSource(file, inputs)
 
 
@@ -108,7 +109,7 @@ def test_a_camera_makes_it_a_photograph() -> None:
 
 def test_without_a_preview_there_is_nothing_to_look_at() -> None:
     with pytest.raises(UpstreamMissing, match=r"^pier\.jpg: "):
-        ImageCaptioning().digest(PictureSource(inputs={"image-ocr": Upstream("image-ocr", "words")}))
+        ImageCaptioning().digest(PictureSource(inputs={"image-ocr": upstream("image-ocr", "words")}))
 
 
 def test_the_vision_model_is_asked_where_there_is_one() -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from picture_source import FILE, PictureSource
+from upstreams import upstream
 from vision_server import OBJECTS as SEEN
 from vision_server import Provider, fails, says, serving
 
@@ -38,7 +39,7 @@ def source_of(scene: str, file: File = FILE) -> PictureSource:
 
 
 def previewed(scene: str) -> Upstream:
-    return Upstream("image-preview", "{}", artifacts={"preview.jpg": (SCENES / scene).read_bytes()})
+    return upstream("image-preview", "{}", artifacts={"preview.jpg": (SCENES / scene).read_bytes()})
 
 
 def vision(provider: Provider) -> VisionSettings:
@@ -82,7 +83,7 @@ def test_nothing_found_completes_without_content() -> None:
 
 
 def test_without_a_preview_there_is_nothing_to_look_at() -> None:
-    for inputs in ({}, {"image-preview": Upstream("image-preview", "{}")}):
+    for inputs in ({}, {"image-preview": upstream("image-preview", "{}")}):
         with pytest.raises(UpstreamMissing, match=r"^pier\.jpg: "):
             ImageObjects(DETECTOR).digest(PictureSource(inputs=inputs))
 

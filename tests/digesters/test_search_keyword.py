@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 import pytest
+from upstreams import upstream
 
 from chyme.digester import StaysHome
 from chyme.model import File, Kind, Output, Place, Stamp, Upstream
@@ -92,9 +93,9 @@ def test_of_a_file_without_text_there_is_nothing(kind: Kind, data: bytes) -> Non
 
 
 def test_all_texts_of_a_picture_are_cut_each_by_itself() -> None:
-    ocr = Upstream("image-ocr", "SALE", (Place(0, 4, box=(0.1, 0.1, 0.2, 0.2)),))
-    caption = Upstream("image-captioning", "A shop window.")
-    things = Upstream(
+    ocr = upstream("image-ocr", "SALE", (Place(0, 4, box=(0.1, 0.1, 0.2, 0.2)),))
+    caption = upstream("image-captioning", "A shop window.")
+    things = upstream(
         "image-objects",
         json.dumps(
             {"objects": [{"name": "bicycle", "description": "red, leaning", "box": [0, 0.5, 0.5, 1]}, {"box": 3}]}
@@ -117,7 +118,7 @@ def transcript(name: str, text: str) -> Upstream:
         {"start": 0.0, "end": 2.0, "text": f" {text} ", "speaker": "S1"},
         {"start": 2.0, "end": 4.0, "text": "again", "speaker": "S2"},
     ]
-    return Upstream(name, json.dumps({"text": "ignored", "segments": segments}))
+    return upstream(name, json.dumps({"text": "ignored", "segments": segments}))
 
 
 def test_a_transcript_keeps_seconds_and_speaker() -> None:
@@ -130,7 +131,7 @@ def test_a_transcript_keeps_seconds_and_speaker() -> None:
 
 def test_the_corrected_transcript_stands_for_the_raw_one() -> None:
     raw, clean = transcript("speech-recognition", "helo"), transcript("speech-recognition-cleanup", "hello")
-    summary = Upstream("speech-recognition-summary", "A greeting.")
+    summary = upstream("speech-recognition-summary", "A greeting.")
     _, content = digest("talk.mp3", Kind.AUDIO, b"", raw, clean, summary)
 
     assert content["sources"] == ["speech-recognition-cleanup", "speech-recognition-summary"]
@@ -139,11 +140,11 @@ def test_the_corrected_transcript_stands_for_the_raw_one() -> None:
 def test_what_is_said_about_a_file_comes_after_its_own_text() -> None:
     """So that the passages of the text stay where they are when a caption or a summary comes."""
     own = [
-        Upstream("image-ocr", "SALE"),
-        Upstream("image-preview", json.dumps({"title": "Market day"})),
+        upstream("image-ocr", "SALE"),
+        upstream("image-preview", json.dumps({"title": "Market day"})),
     ]
     before, _ = digest("shop.jpg", Kind.IMAGE, b"", *own)
-    after, _ = digest("shop.jpg", Kind.IMAGE, b"", *own, Upstream("image-captioning", "A shop."))
+    after, _ = digest("shop.jpg", Kind.IMAGE, b"", *own, upstream("image-captioning", "A shop."))
 
     assert after.passages[: len(before.passages)] == before.passages
     assert [passage.text for passage in after.passages] == ["SALE", "Market day", "A shop."]
@@ -153,7 +154,7 @@ def test_what_is_said_about_a_file_comes_after_its_own_text() -> None:
     "content", ["not json", "[1, 2]", "null", '{"segments": 5}', '{"segments": [1, {"text": 3}]}', "[" * 100_000]
 )
 def test_content_in_another_shape_does_no_harm(content: str) -> None:
-    output, _ = digest("talk.mp3", Kind.AUDIO, b"", Upstream("speech-recognition", content))
+    output, _ = digest("talk.mp3", Kind.AUDIO, b"", upstream("speech-recognition", content))
 
     assert all(passage.text for passage in output.passages)
 
@@ -164,7 +165,7 @@ def test_the_text_limit_is_kept_and_told() -> None:
     assert sum(len(passage.text) for passage in output.passages) <= 100
     assert content["note"] == "first 100 bytes of the file indexed"
 
-    _, content = digest("big.pdf", Kind.DOCUMENT, b"", Upstream("doc-to-markdown", "word " * 1000), text_limit=100)
+    _, content = digest("big.pdf", Kind.DOCUMENT, b"", upstream("doc-to-markdown", "word " * 1000), text_limit=100)
     assert content["note"] == "first 100 characters indexed; the limit ended in doc-to-markdown"
 
 
@@ -177,14 +178,14 @@ def test_unspaced_scripts_are_segmented_and_others_are_not() -> None:
 
 
 def test_characters_no_database_keeps_are_replaced() -> None:
-    output, _ = digest("a.mp3", Kind.AUDIO, b"", Upstream("speech-recognition-summary", "a\ud800b \x00 c"))
+    output, _ = digest("a.mp3", Kind.AUDIO, b"", upstream("speech-recognition-summary", "a\ud800b \x00 c"))
 
     assert output.passages[0].text == "a\ufffdb \ufffd c"
 
 
 def test_pages_lead_to_their_page() -> None:
     text = "first page\n\nsecond page"
-    told = Upstream("doc-to-markdown", text, (Place(0, 12, page=1), Place(12, 23, page=2)))
+    told = upstream("doc-to-markdown", text, (Place(0, 12, page=1), Place(12, 23, page=2)))
     output, _ = digest("a.pdf", Kind.DOCUMENT, b"", told)
 
     assert [(passage.text, passage.place.page) for passage in output.passages] == [
@@ -196,7 +197,7 @@ def test_pages_lead_to_their_page() -> None:
 @pytest.mark.parametrize("name", ["doc-to-markdown", "image-ocr", "url-crawl-content"])
 def test_what_chyme_says_about_a_text_is_no_part_of_it(name: str) -> None:
     text = "The lease.\n\nThe rent.\n\n> note: page 1 was read from its picture\n\n> note: pages 2-3 are blank"
-    output, _ = digest("a.pdf", Kind.DOCUMENT, b"", Upstream(name, text, (Place(0, 10, page=1), Place(12, 21, page=2))))
+    output, _ = digest("a.pdf", Kind.DOCUMENT, b"", upstream(name, text, (Place(0, 10, page=1), Place(12, 21, page=2))))
 
     assert [(one.text, one.place.page) for one in output.passages] == [("The lease.", 1), ("The rent.", 2)]
     assert "picture" not in output.words

@@ -16,6 +16,7 @@ import pytest
 from embedding_server import SIZE, embeds, texts_of
 from free_calls import FreeCalls
 from model_server import ModelServer
+from upstreams import upstream
 
 from chyme.digester import Calls
 from chyme.digesters import in_child
@@ -67,7 +68,7 @@ class Read:
 def having(kind: Kind = Kind.DOCUMENT, **contents: str) -> Read:
     """A file with outputs of these names, where underscores stand for dashes."""
     names = {name.replace("_", "-"): content for name, content in contents.items()}
-    return Read(inputs={name: Upstream(name, content) for name, content in names.items()}, kind=kind, name="a.bin")
+    return Read(inputs={name: upstream(name, content) for name, content in names.items()}, kind=kind, name="a.bin")
 
 
 class Plain:
@@ -149,8 +150,8 @@ def test_the_title_is_the_file_s_own_whatever_it_is_called_and_classified(
 ) -> None:
     digest(source, by(plain))
     classified = json.dumps({"title": "What a model says"})
-    source.inputs["classify-document"] = Upstream("classify-document", classified)
-    source.inputs["classify-image"] = Upstream("classify-image", classified)
+    source.inputs["classify-document"] = upstream("classify-document", classified)
+    source.inputs["classify-image"] = upstream("classify-image", classified)
     digest(replace(source, name="other.bin"), by(plain))
 
     assert plain.asked[0] == plain.asked[1]
@@ -162,8 +163,8 @@ def test_passages_that_have_their_vectors_are_not_embedded_again(plain: Plain) -
     first, _ = digest(source, by(plain))
     before = ReusablePassages(Plain.dimension, frozenset(passage_hash(one.text) for one in first.passages)).as_json()
     source.inputs |= {
-        EMBEDDED_BEFORE: Upstream(EMBEDDED_BEFORE, before),
-        "url-crawl-summary": Upstream("url-crawl-summary", "A page about numbers."),
+        EMBEDDED_BEFORE: upstream(EMBEDDED_BEFORE, before),
+        "url-crawl-summary": upstream("url-crawl-summary", "A page about numbers."),
     }
     plain.asked.clear()
     (second,), many = by(plain).digest(source), by(plain).digest_many([source, Read("one")])

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 from disk_source import DiskSource
+from upstreams import upstream
 
 from chyme.core.pipeline.plan import input_hash
-from chyme.model import File, Kind, Stamp, Upstream
+from chyme.model import File, Kind, Stamp
 from chyme.understanding.classification.result import Candidate, Classification, as_json
 from chyme.understanding.slug import Slug
 
@@ -21,7 +22,7 @@ def told(
     name: str, found: Classification | str | None = MILLER, by: str = "classify-document"
 ) -> dict[str, str] | None:
     content = as_json(found) if isinstance(found, Classification) else found
-    source = DiskSource(Path("nowhere"), of(name), Path(), {by: Upstream(by, content)})
+    source = DiskSource(Path("nowhere"), of(name), Path(), {by: upstream(by, content)})
     (output,) = Slug().digest(source)
     assert output.name == "slug"
     return None if output.content is None else json.loads(output.content)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 import pytest
+from upstreams import upstream
 
 from chyme.digester import StaysHome
 from chyme.errors import EngineUnavailable, UpstreamMissing
@@ -40,7 +41,7 @@ def recognised(spoken: dict[str, float], *sounds: Voice, artifact: bytes | None 
     segments = tuple(Segment(0.0, seconds, "words", speaker) for speaker, seconds in spoken.items())
     content = transcript.as_json(Transcript("en", "m", 60.0, segments))
     data = voices.as_json(sounds) if artifact is None else artifact
-    return Heard(Upstream("speech-recognition", content, artifacts={voices.VOICES: data} if data else {}))
+    return Heard(upstream("speech-recognition", content, artifacts={voices.VOICES: data} if data else {}))
 
 
 def digest(source: Heard, least_seconds: float = 2.0) -> tuple[Output, dict[str, Any]]:
@@ -88,13 +89,13 @@ def test_how_long_is_long_enough_can_be_set_and_changes_the_recipe() -> None:
 def test_a_transcript_in_which_nobody_is_told_apart_has_no_speakers() -> None:
     segment = Segment(0.0, 5.0, "words")
     content = transcript.as_json(Transcript("en", "m", 60.0, (segment,)))
-    output, _ = digest(Heard(Upstream("speech-recognition", content, artifacts={voices.VOICES: b"[]"})))
+    output, _ = digest(Heard(upstream("speech-recognition", content, artifacts={voices.VOICES: b"[]"})))
 
     assert (output.content, output.voices) == (None, ())
 
 
 def test_where_nothing_is_spoken_there_is_nobody_to_recognise_and_nothing_fails() -> None:
-    output, _ = digest(Heard(Upstream("speech-recognition", None)))
+    output, _ = digest(Heard(upstream("speech-recognition", None)))
     assert (output.content, output.voices) == (None, ())
 
 

@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 from disk_source import DiskSource, file_of, source_of
+from upstreams import upstream
 
 from chyme.core.children.runner import Family, Runner
 from chyme.core.children.task import Task
@@ -61,13 +62,13 @@ def in_child(_config: dict[str, object]) -> dict[str, Digester]:
 def previewed(path: Path) -> Upstream:
     """The file's preview as its reader sees it."""
     (preview,) = MediaPreview().digest(source_of(path))
-    return Upstream(preview.name, preview.content)
+    return upstream(preview.name, preview.content)
 
 
 def source(path: Path, scratch: Path, **told: Any) -> DiskSource:
     """The file and its preview; with `told`, a preview that tells this and no more."""
-    upstream = Upstream("media-preview", json.dumps(told)) if told else previewed(path)
-    return replace(source_of(path, scratch), inputs={"media-preview": upstream})
+    preview = upstream("media-preview", json.dumps(told)) if told else previewed(path)
+    return replace(source_of(path, scratch), inputs={"media-preview": preview})
 
 
 def content_of(outputs: list[Output]) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from spoken import FILE, SpokenSource, sample, source_of, transcript_of
+from upstreams import upstream
 from vision_server import Asked, Provider, Reply, fails, says, serving
 from waiting import AMPLE
 
@@ -23,7 +24,7 @@ from chyme.errors import (
     TimedOut,
     UpstreamMissing,
 )
-from chyme.model import Kind, Transcript, Upstream
+from chyme.model import Kind, Transcript
 from chyme.models.providers.endpoints import LanguageSettings
 from chyme.speech.speech_recognition_cleanup import BATCH_SEGMENTS, SpeechRecognitionCleanup
 from chyme.speech.transcripts.json_format import from_json
@@ -128,7 +129,7 @@ def test_without_a_transcript_there_is_nothing_to_correct(tmp_path: Path) -> Non
 
 
 def test_where_nobody_speaks_there_is_nothing_to_correct_and_nothing_fails(tmp_path: Path) -> None:
-    silence = {"speech-recognition": Upstream("speech-recognition", None)}
+    silence = {"speech-recognition": upstream("speech-recognition", None)}
     (output,) = SpeechRecognitionCleanup().digest(SpokenSource(silence, tmp_path))
     assert (output.content, output.artifacts) == (None, ())
 

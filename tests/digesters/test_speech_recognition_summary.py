@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from spoken import FILE, SpokenSource, sample, source_of, transcript_of
+from upstreams import upstream
 from vision_server import Provider, Reply, fails, says, serving
 
 from chyme.errors import (
@@ -21,7 +22,7 @@ from chyme.errors import (
     TimedOut,
     UpstreamMissing,
 )
-from chyme.model import Kind, Output, Transcript, Upstream
+from chyme.model import Kind, Output, Transcript
 from chyme.models.providers.endpoints import LanguageSettings
 from chyme.models.providers.invalid_answer import InvalidAnswer
 from chyme.speech.speech_recognition_summary import SpeechRecognitionSummary
@@ -98,7 +99,7 @@ def test_without_a_transcript_there_is_nothing_to_summarise(tmp_path: Path) -> N
 
 
 def test_where_nobody_speaks_there_is_nothing_to_summarise_and_nothing_fails(tmp_path: Path) -> None:
-    silence = {"speech-recognition": Upstream("speech-recognition", None)}
+    silence = {"speech-recognition": upstream("speech-recognition", None)}
     (output,) = SpeechRecognitionSummary().digest(SpokenSource(silence, tmp_path))
     assert (output.content, output.artifacts) == (None, ())
 
@@ -212,7 +213,7 @@ def test_a_model_that_hangs_is_left_in_time(tmp_path: Path) -> None:
 
 def test_search_reads_it_and_its_hits_lead_into_the_recording(tmp_path: Path) -> None:
     output, text = made(SpeechRecognitionSummary(), MEETING, tmp_path)
-    read = extract_text(Upstream(output.name, output.content, output.places))
+    read = extract_text(upstream(output.name, output.content, output.places))
     assert read.text.startswith(text.splitlines()[0])
     timed = [place for place in read.places if place.seconds is not None]
     assert {read.text[place.start : place.end] for place in timed} <= set(text.splitlines())

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 import pytest
+from upstreams import upstream
 
 from chyme.digester import StaysHome
 from chyme.errors import EngineUnavailable
@@ -39,7 +40,7 @@ class Tagged(StaysHome):
 
 
 def tagged(*tags: Any) -> Tagged:
-    return Tagged(Upstream("tags", json.dumps({"tags": tags, "source": "generated"})))
+    return Tagged(upstream("tags", json.dumps({"tags": tags, "source": "generated"})))
 
 
 def digest(source: Tagged, digester: TagEmbeddings | None = None) -> tuple[Output, Any]:
@@ -82,10 +83,10 @@ def test_no_file_has_too_many_tags() -> None:
     "upstream",
     [
         None,
-        Upstream("tags", None),
-        Upstream("tags", '{"tags": []}'),
-        Upstream("tags", '{"tags": ["", 3, null]}'),
-        Upstream("tags", "[]"),
+        upstream("tags", None),
+        upstream("tags", '{"tags": []}'),
+        upstream("tags", '{"tags": ["", 3, null]}'),
+        upstream("tags", "[]"),
     ],
 )
 def test_a_file_without_tags_has_nothing_to_say_and_needs_no_model(upstream: Upstream | None, tmp_path: Path) -> None:

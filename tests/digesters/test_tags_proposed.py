@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 from disk_source import source_of
+from upstreams import upstream
 
-from chyme.model import Kind, Output, Upstream
+from chyme.model import Kind, Output
 from chyme.models.embedding.minilm_settings import EmbeddingSettings
 from chyme.understanding.classification.result import Classification, as_json
 from chyme.understanding.tags.tags import MAX_INPUT_CHARS, Tags
@@ -38,7 +39,7 @@ def digested(folder: Path, kind: Kind = Kind.TEXT, text: str = "", weights: str 
     source = replace(
         source,
         file=replace(source.file, kind=kind),
-        inputs={name: Upstream(name, content) for name, content in named.items()},
+        inputs={name: upstream(name, content) for name, content in named.items()},
     )
     (output,) = Tags(EmbeddingSettings(weights or str(folder / "no weights"))).digest(source)
     return output
@@ -135,7 +136,7 @@ def test_tags_bring_what_they_mean_where_the_embedder_is(tmp_path: Path) -> None
 
 def test_long_texts_are_bounded_and_every_kind_but_other_has_tags(tmp_path: Path) -> None:
     digester = Tags()
-    assert digester.reads_at_most["doc-to-markdown"] == MAX_INPUT_CHARS
+    assert digester.max_text == MAX_INPUT_CHARS
     file = source_of(_empty(tmp_path)).file
     assert [kind for kind in Kind if not digester.can_digest(replace(file, kind=kind))] == [Kind.OTHER]
     found = told(digested(tmp_path, text=GARDEN * 2000))

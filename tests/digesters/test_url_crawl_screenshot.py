@@ -12,11 +12,12 @@ import pytest
 from disk_source import DiskSource, file_of
 from local_web import Asked, Listener, LocalWeb, Page, Wire
 from PIL import Image
+from upstreams import upstream
 
 from chyme.core.outbound.guard import Guard
 from chyme.core.outbound.policy import policy_of
 from chyme.errors import EngineUnavailable, NetworkFailed, RateLimited, UnreadableFile, UpstreamMissing
-from chyme.model import THUMBNAIL, Kind, Output, Upstream
+from chyme.model import THUMBNAIL, Kind, Output
 from chyme.webpages.browser.browser import browser
 from chyme.webpages.browser.executable import browser_program
 from chyme.webpages.browser.settings import BrowserSettings
@@ -54,8 +55,8 @@ class Links:
     def source(self, url: str, artifacts: dict[str, bytes] | None = None, found: str | None = None) -> DiskSource:
         path = self._folder / "link.url"
         path.write_text(url, encoding="utf-8")
-        metadata = Upstream("url-metadata", json.dumps({"url": found or url}))
-        html = Upstream("url-crawl-html", "{}", (), artifacts if artifacts is not None else {"page.html": b"<p>"})
+        metadata = upstream("url-metadata", json.dumps({"url": found or url}))
+        html = upstream("url-crawl-html", "{}", (), artifacts if artifacts is not None else {"page.html": b"<p>"})
         inputs = {metadata.name: metadata, html.name: html}
         return DiskSource(path, file_of(path), self._folder, inputs, outside=self.guard)
 
@@ -168,7 +169,7 @@ def test_without_chromium_it_says_how_to_get_it_and_wakes_when_it_appears(
 @pytest.mark.parametrize("content", [None, "", "no json", "[]", '{"title": "x"}', '{"url": 5}'])
 def test_without_a_crawl_there_is_nothing_to_picture(links: Links, content: str | None) -> None:
     source = links.source("http://127.0.0.1/")
-    inputs = {} if content is None else {"url-metadata": Upstream("url-metadata", content)}
+    inputs = {} if content is None else {"url-metadata": upstream("url-metadata", content)}
     missing = DiskSource(source.path, source.file, source.scratch, inputs, outside=links.guard)
     with pytest.raises(UpstreamMissing, match=r"^link\.url: the page could not be fetched"):
         UrlCrawlScreenshot().digest(missing)

@@ -10,6 +10,7 @@ from typing import BinaryIO
 
 import pytest
 from free_calls import FreeCalls
+from upstreams import upstream
 from vision_server import Provider, Reply, fails, says, serving
 
 from chyme.digester import Calls, StaysHome
@@ -85,7 +86,7 @@ class PageSource(StaysHome):
 
 
 def source_of(markdown: str | None) -> PageSource:
-    return PageSource({"url-crawl-content": Upstream("url-crawl-content", markdown)})
+    return PageSource({"url-crawl-content": upstream("url-crawl-content", markdown)})
 
 
 def language(provider: Provider, seconds: float = 20.0) -> LanguageSettings:
@@ -275,12 +276,12 @@ def test_a_model_that_hangs_is_left_in_time() -> None:
 
 def test_search_reads_the_points_and_not_how_they_were_made() -> None:
     text = made(UrlCrawlSummary(), PAGE)
-    read = extract_text(Upstream("url-crawl-summary", text)).text
+    read = extract_text(upstream("url-crawl-summary", text)).text
     assert read.strip() == text.partition("\n\n*")[0]
 
 
 def test_a_page_as_long_as_a_library_is_read_as_far_as_a_book() -> None:
-    assert UrlCrawlSummary().reads_at_most == {"url-crawl-content": MAX_INPUT_CHARS}
+    assert UrlCrawlSummary().max_text == MAX_INPUT_CHARS
     endless = PAGE + "\n\nThe sequel is about penguins and nothing else but penguins, says its author." * (
         MAX_INPUT_CHARS // 50
     )

@@ -29,7 +29,7 @@ from chyme.core.store import artifacts, digests, vault_properties
 from chyme.core.store.models import calls
 from chyme.core.store.rescue.salvage import OldDigest
 from chyme.doors.cli.main import main
-from chyme.model import Artifact, Output, Place, Question, Voice, iso
+from chyme.model import Artifact, Form, Output, Place, Question, Voice, iso
 from chyme.speech.people.tables import people, voices
 from chyme.understanding.tables import tags
 
@@ -85,7 +85,7 @@ def known(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 Output("url-crawl-content", PAGE, places=(Place(0, 24, heading="A page that is gone"),)),
                 Output("url-crawl-html", None, (Artifact("page.html", COPY),)),
             ]
-            prepared = [prepare_output(output) for output in captured]
+            prepared = [prepare_output(output, Form.DATA) for output in captured]
             restore_captures(
                 db,
                 app.rules,

@@ -29,7 +29,7 @@ def put(app: App, name: str | bytes, content: str | bytes = "") -> File:
     spelled, escaped = encode_path(os.fsdecode(name))
     seen = inspect_file(app.vault, spelled, escaped, lambda: None)  # a scan would wait until the file is still
     assert seen is not None
-    app.intake.record([seen])
+    app.file_registry.record([seen])
     return file_at(app, spelled)
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from free_calls import FreeCalls
+from upstreams import upstream
 
 from chyme.digester import Calls, StaysHome
 from chyme.model import File, Kind, Segment, Stamp, Transcript, Upstream, Word
@@ -70,4 +71,4 @@ class SpokenSource(StaysHome):
 
 def source_of(transcript: Transcript | None, scratch: Path) -> SpokenSource:
     content = as_json(transcript) if transcript else None
-    return SpokenSource({"speech-recognition": Upstream("speech-recognition", content)} if content else {}, scratch)
+    return SpokenSource({"speech-recognition": upstream("speech-recognition", content)} if content else {}, scratch)

@@ -9,7 +9,7 @@ from typing import Literal
 
 import pytest
 
-from chyme.vault.private_files import LARGEST, PrivateFiles
+from chyme.vault.private_files import MAX_BYTES, PrivateFiles
 
 CAFE = "Café Zoë.txt"
 FORMS: tuple[Literal["NFC", "NFD"], ...] = ("NFC", "NFD")
@@ -107,6 +107,6 @@ def test_what_is_no_file_or_endless_makes_every_file_private(tmp_path: Path) -> 
     assert private("letter.txt")
     assert "no file" in (private.problem or "")
     (tmp_path / ".chymeprivate").unlink()
-    (tmp_path / ".chymeprivate").write_bytes(b"*.key\n" * LARGEST)
+    (tmp_path / ".chymeprivate").write_bytes(b"*.key\n" * MAX_BYTES)
     assert private("letter.txt")
     assert "larger" in (private.problem or "")

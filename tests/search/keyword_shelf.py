@@ -10,6 +10,8 @@ from importlib import resources
 from pathlib import Path
 from typing import BinaryIO
 
+from upstreams import form_of
+
 from chyme.digester import StaysHome
 from chyme.model import File, Kind, Output, Stamp, Upstream
 from chyme.search.name_terms import name_terms
@@ -65,7 +67,7 @@ class Shelf:
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self.db = db
-        self.index = Search(lambda: db, SqliteIndex(lambda: db))
+        self.index = Search(lambda: db, SqliteIndex(lambda: db), form_of=form_of)
 
     def put(
         self,

@@ -8,6 +8,7 @@ import struct
 from collections.abc import Callable, Iterable, Sequence
 
 from keyword_shelf import Shelf, digest
+from upstreams import form_of
 
 from chyme.model import Kind, Upstream
 from chyme.models.embedding.minilm import Embedder as RealEmbedder
@@ -98,7 +99,7 @@ class MeaningShelf(Shelf):
         model, dimension = (real.model, real.dimension) if real else (MODEL, DIMENSION)
         self.embedder = embedders.ensure(db, model, dimension, "now")
         self.vectors = EveryVector(db)
-        self.index = Search(lambda: db, SqliteIndex(lambda: db, self.vectors), self.knows)
+        self.index = Search(lambda: db, SqliteIndex(lambda: db, self.vectors), self.knows, form_of=form_of)
 
     def put_meant(
         self,

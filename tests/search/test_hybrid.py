@@ -9,10 +9,11 @@ from collections.abc import Iterator
 import pytest
 from keyword_shelf import Shelf, open_database
 from meaning_shelf import DIMENSION, Knows, MeaningShelf, meaning
+from upstreams import upstream
 
 from chyme.core.store import text_places
 from chyme.errors import UsageError
-from chyme.model import Kind, Passage, Place, Upstream, Voice
+from chyme.model import Kind, Passage, Place, Voice
 from chyme.search.query.parser import Term
 from chyme.search.results import as_json
 from chyme.search.search import Search
@@ -304,7 +305,7 @@ def test_a_hit_by_meaning_leads_to_the_second_and_the_speaker(meant: MeaningShel
         {"start": 71.0, "end": 75.0, "text": "The sea is quiet.", "speaker": "B"},
     ]
     content = json.dumps({"segments": segments})
-    id_ = meant.put_meant("talk.mp3", kind=Kind.AUDIO, outputs=[Upstream("speech-recognition", content)])
+    id_ = meant.put_meant("talk.mp3", kind=Kind.AUDIO, outputs=[upstream("speech-recognition", content)])
     for name, said in (("speech-recognition", content), ("speaker-embedding", None)):
         meant.db.execute(
             """
@@ -326,7 +327,7 @@ def test_a_hit_by_meaning_leads_to_the_page_and_the_box(meant: MeaningShelf) -> 
     text = "Harbour office\nThe whale of the sea, a whale"
     first, second = (0.1, 0.1, 0.9, 0.2), (0.1, 0.7, 0.5, 0.8)
     lines = (Place(0, 14, page=2, box=first), Place(15, len(text), page=2, box=second))
-    id_ = meant.put_meant("sign.jpg", kind=Kind.IMAGE, outputs=[Upstream("image-ocr", text, lines)])
+    id_ = meant.put_meant("sign.jpg", kind=Kind.IMAGE, outputs=[upstream("image-ocr", text, lines)])
     text_places.replace(meant.db, id_, "image-ocr", lines)
     (hit,) = meant.hybrid("ocean").hits
     assert hit.place == Place(15, len(text), page=2, box=second)

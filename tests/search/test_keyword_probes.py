@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 from keyword_shelf import Shelf
+from upstreams import upstream
 
-from chyme.model import Kind, Place, Upstream
+from chyme.model import Kind, Place
 from chyme.search.tables import passages
 
 LIBRARY = {
@@ -147,7 +148,7 @@ def test_a_hit_says_where_it_stands(shelf: Shelf) -> None:
     text = "page one talks of apples\n" + "filler " * 10 + "\npage two talks of pears"
     second = text.index("page two")
     pages = (Place(0, second, page=1), Place(second, len(text), page=2))
-    shelf.put("doc.pdf", kind=Kind.DOCUMENT, outputs=[Upstream("doc-to-markdown", text, pages)])
+    shelf.put("doc.pdf", kind=Kind.DOCUMENT, outputs=[upstream("doc-to-markdown", text, pages)])
     shelf.put("guide.md", "# Fruit\n\nintroduction\n\n## Quinces\n\nThey are yellow.\n")
 
     assert (place := shelf.ask("pears").hits[0].place) is not None and place.page == 2

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from keyword_shelf import Shelf
+from upstreams import form_of, upstream
 
-from chyme.model import Kind, Upstream
+from chyme.model import Kind
 from chyme.search.results import as_json
 from chyme.search.search import Search
 from chyme.search.sqlite_index import SqliteIndex
 
 
 def searching(shelf: Shelf, most_scored: int) -> Search:
-    return Search(lambda: shelf.db, SqliteIndex(lambda: shelf.db, most_scored=most_scored))
+    return Search(lambda: shelf.db, SqliteIndex(lambda: shelf.db, most_scored=most_scored), form_of=form_of)
 
 
 def test_json_has_the_promised_fields(shelf: Shelf) -> None:
@@ -45,7 +46,7 @@ def test_marks_stand_right_behind_the_dots_of_a_cut_snippet(shelf: Shelf) -> Non
 
 def test_seconds_and_speaker_lead_into_the_recording(shelf: Shelf) -> None:
     transcript = '{"text": "", "segments": [{"start": 3.5, "end": 5, "text": "Hello whale", "speaker": "S1"}]}'
-    shelf.put("talk.mp3", kind=Kind.AUDIO, outputs=[Upstream("speech-recognition", transcript)])
+    shelf.put("talk.mp3", kind=Kind.AUDIO, outputs=[upstream("speech-recognition", transcript)])
 
     (hit,) = shelf.ask("whale").hits
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 from keyword_shelf import Shelf
+from upstreams import upstream
 
-from chyme.model import Kind, Upstream, Voice
+from chyme.model import Kind, Voice
 from chyme.search.results import as_json
 from chyme.speech.people.tables import people, voices
 
@@ -22,7 +23,7 @@ def speaks(shelf: Shelf, person_id: int, file_id: int, speaker: str) -> None:
 @pytest.fixture
 def radio(shelf: Shelf) -> Shelf:
     """Ada Lovelace in two files, José in one, a third without name; and a note about somebody called Ada."""
-    said = Upstream("speech-recognition", SAID)
+    said = upstream("speech-recognition", SAID)
     both, one, silent = (
         shelf.put(name, kind=Kind.AUDIO, outputs=[said]) for name in ("both.mp3", "one.mp3", "unheard.mp3")
     )

@@ -6,9 +6,10 @@ import json
 import sqlite3
 
 from keyword_shelf import Shelf
+from upstreams import upstream
 
 from chyme.core.store import text_places
-from chyme.model import Kind, Place, Upstream
+from chyme.model import Kind, Place
 
 FIRST, SECOND = (0.1, 0.1, 0.9, 0.2), (0.1, 0.7, 0.5, 0.8)
 
@@ -16,7 +17,7 @@ FIRST, SECOND = (0.1, 0.1, 0.9, 0.2), (0.1, 0.7, 0.5, 0.8)
 def photo(shelf: Shelf) -> None:
     text = "Harbour office\nFerries to Zanzibar"
     lines = (Place(0, 14, page=2, box=FIRST), Place(15, 34, page=2, box=SECOND))
-    id_ = shelf.put("sign.jpg", kind=Kind.IMAGE, outputs=[Upstream("image-ocr", text, lines)])
+    id_ = shelf.put("sign.jpg", kind=Kind.IMAGE, outputs=[upstream("image-ocr", text, lines)])
     text_places.replace(shelf.db, id_, "image-ocr", lines)
 
 
@@ -49,7 +50,7 @@ def test_a_thing_in_a_picture_is_shown_with_its_own_box(shelf: Shelf) -> None:
         {"name": "bicycle", "description": "a bicycle", "category": "vehicle", "tags": [], "box": SECOND},
     ]
     content = json.dumps({"objects": things})
-    id_ = shelf.put("street.jpg", kind=Kind.IMAGE, outputs=[Upstream("image-objects", content)])
+    id_ = shelf.put("street.jpg", kind=Kind.IMAGE, outputs=[upstream("image-objects", content)])
     keep(shelf.db, id_, "street.jpg", "image-objects", content)
     place = shelf.ask("bicycle").hits[0].place
     assert place is not None
@@ -62,7 +63,7 @@ def test_a_word_in_a_recording_is_shown_with_the_second_of_its_sentence(shelf: S
         {"start": 64.5, "end": 70.0, "text": "The harbour is closed.", "speaker": "B"},
     ]
     content = json.dumps({"segments": segments})
-    id_ = shelf.put("talk.mp3", kind=Kind.AUDIO, outputs=[Upstream("speech-recognition", content)])
+    id_ = shelf.put("talk.mp3", kind=Kind.AUDIO, outputs=[upstream("speech-recognition", content)])
     keep(shelf.db, id_, "talk.mp3", "speech-recognition", content)
     place = shelf.ask("harbour").hits[0].place
     assert place is not None
@@ -80,7 +81,7 @@ def test_a_hit_opens_where_it_was_said_though_a_summary_says_it_better(shelf: Sh
     id_ = shelf.put(
         "talk.mp3",
         kind=Kind.AUDIO,
-        outputs=[Upstream("speech-recognition", transcript), Upstream("speech-recognition-summary", summary, said)],
+        outputs=[upstream("speech-recognition", transcript), upstream("speech-recognition-summary", summary, said)],
     )
     keep(shelf.db, id_, "talk.mp3", "speech-recognition", transcript)
     keep(shelf.db, id_, "talk.mp3", "speech-recognition-summary", summary)

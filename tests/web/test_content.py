@@ -319,7 +319,7 @@ def test_a_header_full_of_tags_is_read_in_no_time() -> None:
 
 
 def keep(app: App, filename: str, data: bytes, digester: str = "sketch") -> str:
-    file = put(app, "a.txt") if not app.library.cards(["a.txt"]) else file_at(app, "a.txt")
+    file = put(app, "a.txt") if not app.file_list.cards(["a.txt"]) else file_at(app, "a.txt")
 
     def write(db: Connection) -> None:
         digests.register(db, file.id, file.path, [(digester, True, 0)], "", "now")

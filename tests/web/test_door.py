@@ -43,7 +43,7 @@ def test_on_loopback_without_accounts_everything_is_open_and_nothing_is_made(hou
     assert http.get("/v/diary/api/status").json()["files"] == 1
     assert http.get("/login?next=/v/diary/").headers["location"] == "/v/diary/"
     assert http.get("/account").status_code == 404
-    assert not house.doors.path.parent.exists()
+    assert not house.authenticator.path.parent.exists()
 
 
 def test_the_first_account_closes_a_running_server(house: ServerVaults) -> None:
@@ -201,8 +201,8 @@ def test_a_vault_one_may_not_read_is_not_there(house: ServerVaults) -> None:
 
 def test_a_token_opens_what_it_was_made_for(house: ServerVaults) -> None:
     photos = (house.identities["photos"], "photos")
-    reading = house.doors.tokens.add("reads photos", Right.READ, photos).secret
-    writing = house.doors.tokens.add("writes all", Right.WRITE).secret
+    reading = house.authenticator.tokens.add("reads photos", Right.READ, photos).secret
+    writing = house.authenticator.tokens.add("writes all", Right.WRITE).secret
     http = stranger(answers_of(house))
 
     def code(method: str, path: str, secret: str) -> int:
@@ -225,8 +225,8 @@ def stopped() -> datetime:
 
 
 def test_who_guesses_tokens_has_to_wait(house: ServerVaults) -> None:
-    house.doors.wrong_tokens = LoginThrottle(WRONG_TOKENS, stopped)
-    house.doors.tokens.add("ci", Right.READ)
+    house.authenticator.wrong_tokens = LoginThrottle(WRONG_TOKENS, stopped)
+    house.authenticator.tokens.add("ci", Right.READ)
     answers = answers_of(house)
     http = stranger(answers)
     codes = [http.get("/api/vaults", headers={"Authorization": f"Bearer {n}"}).status_code for n in range(21)]
@@ -238,8 +238,8 @@ def test_who_guesses_tokens_has_to_wait(house: ServerVaults) -> None:
 
 
 def test_a_right_token_never_waits_for_the_wrong_ones_of_others(house: ServerVaults) -> None:
-    house.doors.wrong_tokens = LoginThrottle(WRONG_TOKENS, stopped)
-    right = house.doors.tokens.add("ci", Right.READ).secret
+    house.authenticator.wrong_tokens = LoginThrottle(WRONG_TOKENS, stopped)
+    right = house.authenticator.tokens.add("ci", Right.READ).secret
     http = stranger(answers_of(house))
     for number in range(25):
         http.get("/api/vaults", headers={"Authorization": f"Bearer {number}"})
@@ -251,7 +251,7 @@ def test_a_right_token_never_waits_for_the_wrong_ones_of_others(house: ServerVau
 def test_a_stranger_does_not_choose_the_address_he_comes_from(tmp_path: Path) -> None:
     with two_vaults(tmp_path, Settings(hosts="chyme.example", trusted_proxies="10.0.0.1")) as house:
         add_people(house)
-        house.doors.wrong_passwords = LoginThrottle(WRONG_PASSWORDS, stopped)
+        house.authenticator.wrong_passwords = LoginThrottle(WRONG_PASSWORDS, stopped)
         answers = answers_of(house)
         stranger_ = stranger(answers, "http://chyme.example", peer="203.0.113.9")
         proxy = stranger(answers, "http://chyme.example", peer="10.0.0.1")
@@ -309,7 +309,7 @@ def test_what_vaults_begin_with_the_server_ends_with_it(house: ServerVaults) -> 
 def test_a_stream_ends_with_the_right_to_hear_it(house: ServerVaults) -> None:
     """Asked of the ASGI application itself: a client of tests would wait for the whole stream."""
     add_people(house)
-    session = house.doors.accounts.sign_in("bob", PASSWORD, 1, "")
+    session = house.authenticator.accounts.sign_in("bob", PASSWORD, 1, "")
     assert session is not None
     sent: list[dict[str, object]] = []
 
@@ -341,7 +341,7 @@ def test_a_stream_ends_with_the_right_to_hear_it(house: ServerVaults) -> None:
         }
         task = asyncio.ensure_future(answers(scope, receive, send))  # type: ignore[arg-type]
         await asyncio.wait_for(hearing.wait(), AMPLE)
-        house.doors.accounts.revoke("bob", (house.identities["photos"], "photos"))
+        house.authenticator.accounts.revoke("bob", (house.identities["photos"], "photos"))
         await asyncio.to_thread((house.vaults["photos"].vault.root / "new.txt").write_text, "new")
         await asyncio.to_thread(house.vaults["photos"].scan_and_settle)
         await asyncio.wait_for(task, AMPLE)

@@ -88,7 +88,7 @@ def test_wrong_names_and_wrong_passwords_are_told_apart_by_nothing(answers: ASGI
 
 
 def test_five_wrong_passwords_and_even_the_right_one_has_to_wait(house: ServerVaults, answers: ASGIApp) -> None:
-    house.doors.wrong_passwords = LoginThrottle(5, Clock())  # no wait passes while the machine is slow
+    house.authenticator.wrong_passwords = LoginThrottle(5, Clock())  # no wait passes while the machine is slow
     http = stranger(answers)
     codes = [http.post("/login", data={"name": "ada", "password": f"no {n}"}).status_code for n in range(5)]
     assert codes == [401] * 5
@@ -104,7 +104,7 @@ def test_five_wrong_passwords_and_even_the_right_one_has_to_wait(house: ServerVa
 def test_nobody_keeps_somebody_else_out_for_long(house: ServerVaults, answers: ASGIApp) -> None:
     """Whoever guesses from many addresses, at the end of each wait, as long as they like."""
     clock = Clock()
-    house.doors.wrong_passwords = LoginThrottle(5, clock)
+    house.authenticator.wrong_passwords = LoginThrottle(5, clock)
     for number in range(12):
         guesser = stranger(answers, peer=f"127.0.1.{number}")
         for _ in range(2):
@@ -122,7 +122,7 @@ def test_nobody_keeps_somebody_else_out_for_long(house: ServerVaults, answers: A
 
 def test_an_own_account_does_not_buy_more_guesses_of_another(house: ServerVaults, answers: ASGIApp) -> None:
     clock = Clock()
-    house.doors.wrong_passwords = LoginThrottle(5, clock)
+    house.authenticator.wrong_passwords = LoginThrottle(5, clock)
     http, waits = stranger(answers), []
     for _ in range(20):
         told = http.post("/login", data={"name": "ada", "password": "wrong"})
@@ -206,7 +206,7 @@ def test_a_new_password_leaves_tokens_and_says_so(answers: ASGIApp) -> None:
 
 
 def test_somebody_at_an_open_screen_cannot_guess_the_password_either(house: ServerVaults, answers: ASGIApp) -> None:
-    house.doors.wrong_passwords = LoginThrottle(5, Clock())
+    house.authenticator.wrong_passwords = LoginThrottle(5, Clock())
     http = sign_in(stranger(answers), "ada")
     form = {"current": "wrong", "password": NEW, "again": NEW}
     codes = [http.post("/account/password", data=form, headers=ORIGIN).status_code for _ in range(6)]
@@ -217,7 +217,7 @@ def test_a_session_elsewhere_can_be_ended_but_nobody_elses(house: ServerVaults, 
     here, there = sign_in(stranger(answers), "ada"), sign_in(stranger(answers), "ada")
     bob = sign_in(stranger(answers), "bob")
     assert there.get("/account").text.count("/end") == 1
-    numbers = [one.id for one in house.doors.accounts.sessions(1)]
+    numbers = [one.id for one in house.authenticator.accounts.sessions(1)]
     for number in numbers:
         assert bob.post(f"/account/sessions/{number}/end", headers=ORIGIN).status_code == 404
     mine = min(numbers)

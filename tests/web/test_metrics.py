@@ -43,7 +43,7 @@ def test_figures_of_every_vault_are_told(tmp_path: Path) -> None:
     with two_vaults(tmp_path) as house:
         app = house.vaults["photos"]
         for outcome, seconds in (("completed", 0.2), ("completed", 0.004), ("failed", 7200.0)):
-            app.measured.record(replace(OVER, outcome=outcome, seconds=seconds))
+            app.attempt_metrics.record(replace(OVER, outcome=outcome, seconds=seconds))
         found = scraped(house)
 
     assert value(found, "chyme_files", vault="photos") == value(found, "chyme_files", vault="diary") == 1

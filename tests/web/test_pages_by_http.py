@@ -33,7 +33,7 @@ def test_any_page_of_a_pdf_is_drawn_as_wide_as_asked_and_kept(app: App, http: Te
     assert answer.headers["content-type"] == "image/jpeg" and "sandbox" in answer.headers["content-security-policy"]
     with Image.open(BytesIO(answer.content)) as image:
         assert image.format == "JPEG" and abs(image.width - 400) <= 1
-    assert http.get(page_at(path, 2)).content == answer.content and app.drawing.drawings == 1
+    assert http.get(page_at(path, 2)).content == answer.content and app.page_renderer.drawings == 1
     assert http.get(page_at(path, 2), headers={"If-None-Match": answer.headers["etag"]}).status_code == 304
     kept = os.listdir(app.state / "pages")
     assert kept == [f"{file_at(app, path).hash}-2-400.jpg"]
@@ -54,16 +54,16 @@ def test_a_hostile_pdf_costs_one_attempt_and_nothing_else(app: App, http: TestCl
     fine = put(app, "contract.pdf", (SAMPLES / "contract.pdf").read_bytes()).path
     first = http.get(page_at(hostile))
     assert first.status_code == 404 and "cannot be drawn" in first.json()["detail"]
-    tried = app.drawing.drawings
-    assert http.get(page_at(hostile)).status_code == 404 and app.drawing.drawings == tried
+    tried = app.page_renderer.drawings
+    assert http.get(page_at(hostile)).status_code == 404 and app.page_renderer.drawings == tried
     assert http.get(page_at(fine)).status_code == 200
 
 
 def test_several_who_ask_for_one_page_get_one_drawing(app: App) -> None:
     path = put(app, "contract.pdf", (SAMPLES / "contract.pdf").read_bytes()).path
     with ThreadPoolExecutor(6) as pool:
-        pages = list(pool.map(lambda _: app.drawing.render_page(path, 1, 400).data, range(6)))
-    assert len(set(pages)) == 1 and app.drawing.drawings == 1
+        pages = list(pool.map(lambda _: app.page_renderer.render_page(path, 1, 400).data, range(6)))
+    assert len(set(pages)) == 1 and app.page_renderer.drawings == 1
 
 
 def test_no_more_than_a_few_wait_for_pages(app: App, http: TestClient) -> None:
@@ -76,11 +76,11 @@ def test_no_more_than_a_few_wait_for_pages(app: App, http: TestClient) -> None:
             go_on.wait(60)
             return pdf_renderer.JPEG
 
-    app.drawing = Slow(app.database, app.vault, app.state, image_pixels=1)
+    app.page_renderer = Slow(app.database, app.vault, app.state, image_pixels=1)
     with ThreadPoolExecutor(pdf_renderer.WAITING) as pool:
-        waiting = [pool.submit(app.drawing.render_page, path, 1, 400) for _ in range(pdf_renderer.WAITING)]
+        waiting = [pool.submit(app.page_renderer.render_page, path, 1, 400) for _ in range(pdf_renderer.WAITING)]
         begun.wait(60)
-        while app.drawing.waiting < pdf_renderer.WAITING:
+        while app.page_renderer.waiting < pdf_renderer.WAITING:
             begun.wait(0.01)
         answer = http.get(page_at(path, 2))
         go_on.set()

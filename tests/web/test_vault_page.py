@@ -108,7 +108,7 @@ def test_names_titles_reasons_and_tags_are_text_whatever_stands_in_them(app: App
 def test_snippets_are_text_with_nothing_but_marks_in_it(app: App, http: TestClient) -> None:
     file = put(app, "note.txt", f"the harbour {EVIL} and the mill")
     complete(app, file, "search-keyword", None)
-    app.searching.prepare()
+    app.search_index.prepare()
     page = seen(http, "/?q=" + quote(f"harbour {EVIL}"))
     assert not [one for one in page.all("img") if one.get("src") == "x"]
     asked = next(one for one in page.all("input") if one.get("id") == "search")
@@ -243,7 +243,7 @@ def test_counts_come_by_themselves_where_a_page_did_not_wait_for_them(app: App, 
 
 def test_a_hit_leads_to_its_place_with_the_words_to_mark(app: App, http: TestClient) -> None:
     put(app, "note.txt", "the harbour lies behind the mill")
-    app.searching.prepare()
+    app.search_index.prepare()
     page = seen(http, "/?q=note")
     link = next(one for one in page.all("a") if one.get("class") == "tile-link")
     assert (link["href"] or "").startswith("/file/note.txt?") and "q=note" in (link["href"] or "")
@@ -251,7 +251,7 @@ def test_a_hit_leads_to_its_place_with_the_words_to_mark(app: App, http: TestCli
 
 def test_a_word_that_stands_nowhere_is_told_with_the_way_back(app: App, http: TestClient) -> None:
     put(app, "contact.txt", "a contact of the harbour")
-    app.searching.prepare()
+    app.search_index.prepare()
     page = seen(http, "/?q=harbour+contract")
     assert "Nothing has contract; showing contact." in page.text and paths(page) == ["contact.txt"]
     link = next(one for one in page.all("a") if one.get("class") == "tile-link")
@@ -267,7 +267,7 @@ def test_a_word_that_stands_nowhere_is_told_with_the_way_back(app: App, http: Te
 
 def test_a_word_that_may_be_meant_is_offered(app: App, http: TestClient) -> None:
     put(app, "contest.txt", "nothing")
-    app.searching.prepare()
+    app.search_index.prepare()
     page = seen(http, "/?q=content")
     assert "Nothing has content. Did you mean contest?" in page.text and paths(page) == []
     assert any((one.get("href") or "").endswith("?q=contest") for one in page.all("a"))
@@ -297,7 +297,7 @@ def test_folders_are_counted_by_what_passes_the_filters(app: App, http: TestClie
 @pytest.mark.parametrize("address", ["/", "/?view=table", "/?q=gnp", "/?folder=in", "/trash"])
 def test_names_that_turn_the_line_around_are_spelt_out(app: App, http: TestClient, address: str) -> None:
     put(app, "in/\u202egnp.exe.md", "gnp")
-    app.searching.prepare()
+    app.search_index.prepare()
     if address == "/trash":
         app.trash.put(["in/\u202egnp.exe.md"])
     page = seen(http, address)

@@ -35,9 +35,9 @@ def two_vaults(folder: Path, settings: Settings | None = None) -> Iterator[Serve
 
 def add_people(house: ServerVaults) -> None:
     """Ada may do everything; Bob may read photos, and nothing else."""
-    house.doors.accounts.add("Ada", PASSWORD, Right.WRITE)
-    house.doors.accounts.add("Bob", PASSWORD)
-    house.doors.accounts.grant("Bob", (house.identities["photos"], "photos"), Right.READ)
+    house.authenticator.accounts.add("Ada", PASSWORD, Right.WRITE)
+    house.authenticator.accounts.add("Bob", PASSWORD)
+    house.authenticator.accounts.grant("Bob", (house.identities["photos"], "photos"), Right.READ)
 
 
 def stranger(answers: ASGIApp, base_url: str = "http://localhost", peer: str = "127.0.0.1") -> TestClient:

@@ -1,1 +1,1 @@
-"""The parts joined into one application, for every door alike."""
+"""Combines all parts into one application, which the command line, HTTP, MCP and the pages share."""

@@ -1,4 +1,4 @@
-"""A vault, opened: what the command line and HTTP ask for."""
+"""One open vault, with everything that the command line, HTTP and MCP need."""
 
 from __future__ import annotations
 
@@ -60,54 +60,54 @@ from chyme.vault.trash import Trash
 from chyme.vault.watch.pending_files import ScanReport
 
 SETTLE_SECONDS = 2.0
-PATIENCE_SECONDS = 60.0  # for a file of which nothing is being made
-LOOK_SECONDS = 0.5  # for damage of the database, before digestion begins
-LOOK_LONG_SECONDS = 10.0  # the same, when something has gone wrong already
-# What damage can lead to that SQLite does not notice: overwritten texts, numbers, archives, links between rows.
+PATIENCE_SECONDS = 60.0  # for a file that makes no progress
+CHECK_SECONDS = 0.5  # for a check of the database before digestion starts
+LONG_CHECK_SECONDS = 10.0  # for a check after an unexpected error
+# Errors due to damage that SQLite does not notice: overwritten texts, numbers, archives, references between rows.
 DAMAGE_ERRORS = (sqlite3.Error, ValueError, TypeError, LookupError, AssertionError, AttributeError, zlib.error)
 
 
 @contextlib.contextmanager
 def open_app(root: Path, settings: Settings | None = None, *, create: bool = True) -> Iterator[App]:
-    """An opened vault that is closed again, whatever happens."""
+    """Open a vault, and close it afterwards."""
     app = App(root, settings, create=create)
     try:
         yield app
     except ChymeError:
         raise
     except Exception as error:
-        told = _explained(app.database, error)
-        if told is error:
+        explained = _explain(app.database, error)
+        if explained is error:
             raise
-        raise told from error
+        raise explained from error
     finally:
         app.close()
 
 
-def _explained(database: Database, error: Exception) -> BaseException:
-    """What a damaged database led to is told as damage, not as whatever stumbled over it."""
-    told = database.explain(error)
-    if told is error and isinstance(error, DAMAGE_ERRORS):
-        return database.quick_check(LOOK_LONG_SECONDS) or error
-    return told
+def _explain(database: Database, error: Exception) -> BaseException:
+    """Return DatabaseDamaged for an error that a damaged database caused, otherwise the error itself."""
+    explained = database.explain(error)
+    if explained is error and isinstance(error, DAMAGE_ERRORS):
+        return database.quick_check(LONG_CHECK_SECONDS) or error
+    return explained
 
 
 @dataclass(frozen=True, slots=True)
-class Requested:
-    """What a request to make digests again is about."""
+class RedoCounts:
+    """How much a request to make digests again affects."""
 
     files: int
-    digests: int  # that were put back into the queue; a reset is carried out by whoever takes the file next
+    digests: int  # that were put back into the queue; a reset happens when the file is taken next
 
 
 class App:
-    """One vault, opened. Reading needs nothing more; `start` begins to digest. Must be closed."""
+    """One open vault. It can be read at once; `start` begins to digest. Must be closed."""
 
     def __init__(self, root: Path, settings: Settings | None = None, *, create: bool = False) -> None:
         self.vault = Vault(root)
-        inside = self.vault.root / STATE
-        self.settings = settings or read_settings(inside, os.environ)
-        state = Path(self.settings.state_dir).expanduser() if self.settings.state_dir else inside
+        own_state = self.vault.root / STATE
+        self.settings = settings or read_settings(own_state, os.environ)
+        state = Path(self.settings.state_dir).expanduser() if self.settings.state_dir else own_state
         if not create and not (state / FILE_NAME).exists():
             raise UsageError(f"{self.vault.root}: is not a vault yet; 'chyme digest' or 'chyme serve' makes it one")
         self.state = state
@@ -121,43 +121,43 @@ class App:
         )
         changed = threading.Event()
         self.database = Database(state, on_commit=changed.set, root=self.vault.root)
-        if state != inside:
-            tighten_state(inside)
-            self._belongs_here()
-        self.documents = Documents(self.database, self.rules.recipes, now)
+        if state != own_state:
+            tighten_state(own_state)
+            self._claim_state_folder()
+        self.documents = Documents(self.database, self.rules, now)
         self.people = People(self.database, now, file_terms.rewrite)
-        self.library = FileList(self.database, now)
+        self.file_list = FileList(self.database, now)
         self.tags = VaultTags(self.database, now, file_terms.rewrite)
         self.edits = Edits(self.database, now, file_terms.rewrite)
-        self.intake = FileRegistry(self.database, self.rules, now)
+        self.file_registry = FileRegistry(self.database, self.rules, now)
         self.open_vault = OpenVault(
-            *(self.vault, self.database, self.intake, state),
+            *(self.vault, self.database, self.file_registry, state),
             UploadLimits(self.settings.upload_files, self.settings.upload_bytes, self.settings.upload_free_mb),
         )
         self.private, self.scanner = self.open_vault.private, self.open_vault.scanner
-        own = ("llm",) if self.settings.llm_provider == LOCAL else ()
+        local_models = ("llm",) if self.settings.llm_provider == LOCAL else ()
         self.ledger = CallLedger(
             *(self.database, now, allowances_of(self.settings), self.private),
-            own=own,
+            own=local_models,
             max_attempts=self.settings.max_attempts,
         )
         self.spending = Spending(self.ledger, lambda: self.providers, now, self._wake_up)
-        self.searching = VaultSearch(
+        self.search_index = VaultSearch(
             self.database, self.settings, state, self.ledger, now, self.private, self.rules.form_of
         )
-        self.search = self.searching.search
+        self.search = self.search_index.search
         self.bulk = BulkJobs(self.database, self.rules, lambda: self.search, self.private, now, self._wake_up)
-        self.failures = Failures(self.database, self._makers, self._retry_failures)
-        self.drawing = PdfPageRenderer(
+        self.failures = Failures(self.database, self._output_digesters, self._retry_failures)
+        self.page_renderer = PdfPageRenderer(
             *(self.database, self.vault, state),
             image_pixels=self.settings.image_pixels,
             memory_bytes=self.settings.page_memory_mb << 20,
             run_as=(self.settings.child_uid, self.settings.child_uid),
         )
-        self.trash = Trash(self.open_vault, self.drawing.delete_purged_pages)
-        self.measured = AttemptMetrics()
+        self.trash = Trash(self.open_vault, self.page_renderer.delete_purged_pages)
+        self.attempt_metrics = AttemptMetrics()
         self.progress = ProgressTracker(self)
-        self.counting = VaultCounter(self)
+        self.vault_counter = VaultCounter(self)
         self.broadcast = Broadcast(
             self.database,
             changed,
@@ -165,76 +165,76 @@ class App:
             self.documents.stale_since,
             self.progress.pause_reason,
         )
-        self._work: Digestion | None = None
+        self._digestion: Digestion | None = None
 
-    def _belongs_here(self) -> None:
-        """A state_dir serves one vault: two in one database would take each other's files for vanished."""
-        here = os.fspath(self.vault.root)
-        before = vault_properties.value_of(self.database.read(), "root")
-        if before not in (None, here) and Path(str(before)).is_dir():
+    def _claim_state_folder(self) -> None:
+        """Refuse a state_dir of another vault: two in one database would take each other's files for vanished."""
+        root = os.fspath(self.vault.root)
+        recorded_root = vault_properties.value_of(self.database.read(), "root")
+        if recorded_root not in (None, root) and Path(str(recorded_root)).is_dir():
             self.database.close()
             raise VaultError(
-                f"{self.state} holds the state of the vault {before}; give {here} a state_dir of its own "
+                f"{self.state} holds the state of the vault {recorded_root}; give {root} a state_dir of its own "
                 f"(in {self.vault.root / STATE}/settings.toml)"
             )
-        if before != here and not self.database.read_only:
-            self.database.write(lambda db: vault_properties.put(db, "root", here))
+        if recorded_root != root and not self.database.read_only:
+            self.database.write(lambda db: vault_properties.put(db, "root", root))
 
     @property
-    def work(self) -> Digestion:
-        """What digests; started on first use."""
-        if self._work is None:
+    def digestion(self) -> Digestion:
+        """The running digestion; raises UsageError before `start`."""
+        if self._digestion is None:
             raise UsageError("digestion has not been started")
-        return self._work
+        return self._digestion
 
     @property
     def is_digesting(self) -> bool:
         """Whether this process digests."""
-        return self._work is not None
+        return self._digestion is not None
 
-    def start(self, *, follow: bool, among: frozenset[int] | None = None) -> Digestion:
-        """Begin to digest what is due; with `follow`, whatever happens in the folder as well.
+    def start(self, *, follow: bool, only_files: frozenset[int] | None = None) -> Digestion:
+        """Begin to digest what is due (of `only_files`, if given); with `follow`, watch the folder as well.
 
-        DatabaseDamaged before anything is written, where damage can be seen at once.
+        Raises DatabaseDamaged before anything is written if damage is visible at once.
         """
         if self.database.read_only:
             raise read_only_error(self.database.path)
-        damaged = self.database.quick_check(LOOK_SECONDS)
+        damaged = self.database.quick_check(CHECK_SECONDS)
         if damaged is not None:
             raise damaged
         prepare(self)
-        self._work = Digestion(self, follow, among)
-        self.open_vault.rescan_path = self._work.watcher.rescan_path
-        self.searching.start(warm=follow)
-        return self._work
+        self._digestion = Digestion(self, follow, only_files)
+        self.open_vault.rescan_path = self._digestion.watcher.rescan_path
+        self.search_index.start(warm=follow)
+        return self._digestion
 
     def close(self) -> None:
-        if self._work is not None:
-            self._work.close()
-        self.searching.close()
-        self.drawing.close()
+        if self._digestion is not None:
+            self._digestion.close()
+        self.search_index.close()
+        self.page_renderer.close()
         self.broadcast.close()
         self.database.close()
 
     @property
     def providers(self) -> dict[str, str]:
-        """The models that are configured: how their settings begin → which model that is, in words."""
+        """The configured models: prefix of their settings → description of the model."""
         return providers_of(self.settings)
 
     def detect_new_engines(self) -> bool:
-        """Another try for what failed for want of an engine that has appeared since. Whether any has."""
+        """Retry what failed because an engine was missing that is available now. Return whether there is any."""
         before = set(self.rules.recipes())
         self.rules.refresh_recipes()
-        appeared = [one for one in self.rules.recipes() if one not in before]
+        appeared = [recipe for recipe in self.rules.recipes() if recipe not in before]
         retry_unavailable(self, appeared)
         return bool(appeared)
 
     def config_of_children(self) -> Mapping[str, Any]:
-        """What children are told: everything but secrets, which those without network have no use for."""
+        """The configuration for child processes, without secrets, which are useless without network."""
         return without_secrets(self._config)
 
     def scan(self, paths: Sequence[str] = (), progress: Callable[[int], None] | None = None) -> ScanReport:
-        """Take in what is new, changed, moved or gone."""
+        """Register files that are new, changed, moved or gone."""
         if paths:
             return self.scanner.scan_paths([decode_path(path) for path in paths])
         return self.scanner.scan(progress=progress)
@@ -248,15 +248,15 @@ class App:
             report += self.scanner.recheck_unfinished()
         return report
 
-    def request_again(self, mode: Mode, paths: Sequence[str], names: Sequence[str] = ()) -> Requested:
-        """Have digests of these files (none: all) made again: those of these digesters, or (none) all."""
+    def request_again(self, mode: Mode, paths: Sequence[str], names: Sequence[str] = ()) -> RedoCounts:
+        """Make digests of these files (default: all) by these digesters (default: all) again."""
         again = Again(mode, self.rules.resolve_names(names) or None)
         found = self.open_vault.files_below(paths)
         count = request_again(self.database, self.rules, [file.id for file in found], again, iso(now()))
         self._wake_up()
-        return Requested(len(found), count)
+        return RedoCounts(len(found), count)
 
-    def _makers(self) -> dict[str, OutputDigester]:
+    def _output_digesters(self) -> dict[str, OutputDigester]:
         return {
             name: OutputDigester(d.name, d.label, d.promises.counts, d.reads)
             for d in self.rules.registry
@@ -269,12 +269,12 @@ class App:
         return count
 
     def list_outdated(self, paths: Sequence[str], names: Sequence[str]) -> list[OutdatedDigester]:
-        """What was made by an older recipe than today's, by digester, and what making it again would take."""
+        """List the digests made by older recipes, by digester, and what making them again would take."""
         self.open_vault.files_below(paths)
         return find_outdated(self.database, self.rules, paths, self.rules.resolve_names(names), self.private)
 
     def redo(self, chosen: Sequence[OutdatedDigester]) -> int:
-        """Have what is out of date made again. Returns how many digests."""
+        """Make outdated digests again. Return how many."""
         count = 0
         for outdated in chosen:
             again = Again(Mode.OUTDATED, (outdated.digester,))
@@ -283,59 +283,59 @@ class App:
         return count
 
     def reprocess(self, path: str) -> Reprocessing:
-        """Try again what went wrong with one document: all that failed, or what its model could not do."""
+        """Retry what went wrong with one document: everything that failed, or what its model could not do."""
         return reprocess(self.database, self.rules, self.vault.root.name, path, iso(now()), self._wake_up)
 
     def _wake_up(self) -> None:
-        if self._work is not None:
-            self._work.supervisor.wake()
+        if self._digestion is not None:
+            self._digestion.scheduler.wake()
 
     def list_purgeable(self, everything: bool) -> list[File]:
-        """Vanished files whose time has come, or all of them."""
+        """List the vanished files that are due to be purged, or all of them."""
         return files.vanished_before(self.database.read(), self._purge_before(everything))
 
     def list_vanished(self) -> list[File]:
-        """The files that vanished from the folder and are remembered still; those in the trash are not among them."""
+        """List the vanished files that are not purged yet, without those in the trash."""
         return self.list_purgeable(everything=True)
 
     def purge_blocker(self) -> str | None:
-        """Why nothing is purged before a person confirms it; None when nothing stands against it."""
+        """Return why a user must confirm the next purge; None if no confirmation is needed."""
         return vault_properties.value_of(self.database.read(), PURGE_WAITS)
 
     def purge(self, everything: bool, confirmed: bool, progress: Callable[[int, int], None] | None = None) -> int:
-        """Leave nothing of vanished files. Returns how many."""
-        count = purge_vanished(self.database, self.intake, self._purge_before(everything), confirmed, progress)
+        """Forget vanished files completely. Return how many."""
+        count = purge_vanished(self.database, self.file_registry, self._purge_before(everything), confirmed, progress)
         if count:
-            self.drawing.delete_purged_pages()
+            self.page_renderer.delete_purged_pages()
         return count
 
     def _purge_before(self, everything: bool) -> str:
         return iso(now() if everything else now() - timedelta(days=self.settings.purge_after_days))
 
     def digest_again(self, path: str, names: Sequence[str]) -> list[PendingDigest]:
-        """Reset a file, with what depends on these digesters, and wait for its end. Returns what is not settled then.
+        """Reset these digesters and their dependents for a file, and wait. Return the digests that are still pending.
 
-        What waits for a host, a model or a retry time is not waited for.
+        Digests that wait for a host, a model or a retry time are not waited for.
         """
         with self.database.snapshot() as db:
             file = self.open_vault.find(db, path)
         self.request_again(Mode.RESET, [path], names)
-        promised = with_dependents(self.rules.registry, names) if names else frozenset(self.rules.outputs)
-        return self.work.coordinator.await_settled(file.id, promised, PATIENCE_SECONDS)
+        outputs = with_dependents(self.rules.registry, names) if names else frozenset(self.rules.outputs)
+        return self.digestion.coordinator.await_settled(file.id, outputs, PATIENCE_SECONDS)
 
     def current_work(self) -> dict[str, Any]:
-        """What is being done right now, when this process digests."""
-        if self._work is None:
+        """Describe the current work; empty unless this process digests."""
+        if self._digestion is None:
             return {}
-        progress, children = self._work.progress(), self._work.runner.snapshot()
+        progress, children = self._digestion.progress(), self._digestion.runner.snapshot()
         return {
             "work": [{"path": path, "digester": name, "fraction": part} for path, name, part in progress.work],
             "paused": progress.paused,
             "moving": progress.moving,
-            "watching": self._work.watcher.problem is None,
+            "watching": self._digestion.watcher.problem is None,
             "children": {"alive": len(children.children), "tasks": children.tasks, "restarts": children.restarts},
         }
 
     def failures_since(self, moment: str) -> list[Digest]:
-        """What ended failed, but for what changes nothing about a document."""
-        return [one for one in self.documents.failures(moment) if one.digester not in self.rules.uncounted]
+        """List the digests that failed since then, except those that do not count for a document's state."""
+        return [digest for digest in self.documents.failures(moment) if digest.digester not in self.rules.uncounted]

@@ -1,4 +1,4 @@
-"""Which digesters there are, what they are for, and how their digests stand."""
+"""Lists the digesters with their purpose and the state of their digests."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from chyme.core.store import outdated_digests as outdated
 from chyme.digester import Digester
 from chyme.model import File, Kind, Stamp, Status
 
-_EXAMPLES: dict[Kind, tuple[str, ...]] = {  # of each kind, those types that a digester may treat otherwise
+_EXAMPLES: dict[Kind, tuple[str, ...]] = {  # for each kind, types that a digester may treat differently
     Kind.URL: ("application/internet-shortcut",),
     Kind.DOCUMENT: ("application/pdf", "message/rfc822"),
     Kind.IMAGE: ("image/jpeg", "image/heic"),
@@ -24,35 +24,35 @@ _EXAMPLES: dict[Kind, tuple[str, ...]] = {  # of each kind, those types that a d
 
 @dataclass(frozen=True, slots=True)
 class DigesterInfo:
-    """What makes digests, and how many there are of it."""
+    """A digester, and how many digests it has."""
 
     name: str
     label: str
     description: str
     outputs: tuple[str, ...]
     reads: tuple[str, ...]
-    kinds: tuple[str, ...]  # of files that it looks at
-    provider: str | None  # whose model it asks: llm, vision, speech, embedding; None when all is done here
-    model: str | None  # which that is, in words
-    statuses: dict[str, int]  # digests
+    kinds: tuple[str, ...]  # of files that it digests
+    provider: str | None  # of the model it calls: llm, vision, speech, embedding; None if it calls none
+    model: str | None  # a description of that model
+    statuses: dict[str, int]  # status → digests
     outdated: int
 
 
 def digesters_of(app: App) -> list[DigesterInfo]:
-    """All digesters in the order in which they run."""
+    """Return all digesters in the order in which they run."""
     with app.database.snapshot() as db:
         counts = digests.counts_by_output(db)
         old = {name: outdated.count(db, [(name, recipe)]) for name, recipe in app.rules.recipes()}
     models = app.providers
-    return [_shown(digester, counts, old, models) for digester in app.rules.registry]
+    return [_make_info(digester, counts, old, models) for digester in app.rules.registry]
 
 
-def _shown(
+def _make_info(
     digester: Digester, counts: Mapping[tuple[str, str], int], old: Mapping[str, int], models: Mapping[str, str]
 ) -> DigesterInfo:
     examples = {kind: [_example(kind, mime) for mime in mimes] for kind, mimes in _EXAMPLES.items()}
-    taken = {kind: [file for file in some if digester.can_digest(file)] for kind, some in examples.items()}
-    asked = [provider for some in taken.values() for file in some if (provider := digester.asks(file))]
+    accepted = {kind: [file for file in files if digester.can_digest(file)] for kind, files in examples.items()}
+    asked = [provider for files in accepted.values() for file in files if (provider := digester.asks(file))]
     provider = asked[0] if asked else None
     return DigesterInfo(
         digester.name,
@@ -60,7 +60,7 @@ def _shown(
         digester.description,
         digester.outputs,
         digester.reads,
-        tuple(str(kind) for kind, some in taken.items() if some),
+        tuple(str(kind) for kind, files in accepted.items() if files),
         provider,
         None if provider is None else models.get(provider),
         {str(status): sum(counts.get((name, status), 0) for name in digester.outputs) for status in Status},

@@ -1,4 +1,4 @@
-"""Everything that runs while a vault is being digested."""
+"""Starts and stops everything that runs while a vault is being digested."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from chyme.core.pipeline.progress.attempt_results import COMPLETED, AttemptResul
 from chyme.core.pipeline.scheduler import FileScheduler
 from chyme.core.store import digest_queue, files
 from chyme.errors import ChymeError, DatabaseDamaged, UsageError, VaultGone
-from chyme.model import Lane, iso
+from chyme.model import Kind, Lane, iso
 from chyme.models.local.model import close_all
 from chyme.models.providers.cancellation import cancel_calls
 from chyme.vault.watch.watcher import Watcher
@@ -42,7 +42,7 @@ PURGE_SECONDS = 3600.0
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a digestion is, for whoever watches."""
+    """A snapshot of how far a digestion is."""
 
     todo: int
     running: int
@@ -51,18 +51,18 @@ class Progress:
     work: tuple[tuple[str, str, float], ...]  # path, digester, fraction
     paused: str | None
     next_retry: str | None
-    later: int = 0  # files of jobs that can only be begun with when others have ended
+    later: int = 0  # files of jobs that can only start when others have finished
 
 
 class Digestion:
     """Everything that runs while a vault is being digested."""
 
-    def __init__(self, app: App, follow: bool, among: frozenset[int] | None) -> None:
+    def __init__(self, app: App, follow: bool, only_files: frozenset[int] | None) -> None:
         settings = app.settings
         self._app = app
-        self._among = among
-        families = _families(settings)
-        self._door = ConnectionServer(Guard(policy_of(settings.web_allow), settings.web_delay))
+        self._only_files = only_files
+        families = _make_families(settings)
+        self._connection_server = ConnectionServer(Guard(policy_of(settings.web_allow), settings.web_delay))
         self.runner = Runner(
             "chyme.digesters:in_child",
             app.config_of_children(),
@@ -70,11 +70,15 @@ class Digestion:
             run_as=(settings.child_uid, settings.child_uid),
             scratch_bytes=settings.scratch_mb * MB,
             answer_bytes=settings.answer_mb * MB,
-            door=self._door,
+            door=self._connection_server,
         )
-        embedding = settings.embedding_threads or settings.cores
-        threads = {"speech": settings.speech_threads or settings.cores, "embedding": embedding, "meaning": embedding}
-        allowed = {name: Allowance(one.memory_bytes, threads.get(name, 1)) for name, one in families.items()}
+        embedding_threads = settings.embedding_threads or settings.cores
+        threads = {
+            "speech": settings.speech_threads or settings.cores,
+            "embedding": embedding_threads,
+            "meaning": embedding_threads,
+        }
+        allowances = {name: Allowance(family.memory_bytes, threads.get(name, 1)) for name, family in families.items()}
         self.coordinator = Coordinator(
             app.database,
             app.rules,
@@ -82,13 +86,13 @@ class Digestion:
             app.vault,
             app.state / "scratch",
             now,
-            lambda f: allowed.get(f, allowed["parsers"]),
+            lambda f: allowances.get(f, allowances["parsers"]),
             app.ledger,
-            self._finished,
+            self._record_attempt,
         )
         self.pause = self.coordinator.pause
-        self.supervisor = FileScheduler(
-            *(app.database, self.coordinator, settings.concurrency, now, self._look_at, among, settings.cores),
+        self.scheduler = FileScheduler(
+            *(app.database, self.coordinator, settings.concurrency, now, self._rescan_file, only_files, settings.cores),
             places={
                 Lane.LONG: families["speech"].count,
                 Lane.AWAY: families["web"].count,
@@ -99,56 +103,61 @@ class Digestion:
         self.watcher = Watcher(
             os.fspath(app.vault.root),
             app.scanner,
-            self.supervisor.wake,
+            self.scheduler.wake,
             settings.rescan_seconds,
             report_full=lambda reason: self.pause.disk.pause(reason, self.pause.disk.resumed),
         )
+        self._text_readers = frozenset(
+            digester.name
+            for digester in app.rules.registry
+            if any(Kind.TEXT in makes.essential_for for makes in digester.traits.values())
+        )
         self._stop = threading.Event()
-        self._purged = time.monotonic()
-        chores = (self._keep_house, self._stop, ENGINES_SECONDS)
-        self._housekeeping = threading.Thread(target=run_periodically, args=chores, name="chyme-house", daemon=True)
+        self._last_purge = time.monotonic()
+        args = (self._try_chores, self._stop, ENGINES_SECONDS)
+        self._housekeeping = threading.Thread(target=run_periodically, args=args, name="chyme-house", daemon=True)
         self.coordinator.recover()
-        app.intake.on_change = self.supervisor.wake
-        self._settling = follow
-        self._pump = BulkJobThread(app.bulk)
-        if among is None:  # whoever digests a few files leaves the jobs to others
-            self._pump.start()
+        app.file_registry.on_change = self.scheduler.wake
+        self._watcher_started = follow
+        self._job_thread = BulkJobThread(app.bulk)
+        if only_files is None:  # a process that digests only a few files leaves jobs to others
+            self._job_thread.start()
         if follow:
             self.watcher.start()
             self._housekeeping.start()
-        self.supervisor.start()
+        self.scheduler.start()
 
     def close(self) -> None:
-        """Stop at once: running attempts are given back without loss."""
+        """Stop at once: running attempts return to the queue without loss."""
         self._stop.set()
-        self._pump.close()
+        self._job_thread.close()
         self.coordinator.stop()
         self.watcher.close()
         self.runner.close()
-        with cancel_calls():  # calls under way, and those that begin meanwhile, end at once
+        with cancel_calls():  # running calls, and those that begin meanwhile, end at once
             close_all()
-            self.supervisor.close()
-        self._door.close()
+            self.scheduler.close()
+        self._connection_server.close()
         self.coordinator.close()
         if self._housekeeping.is_alive():
             self._housekeeping.join()
 
-    def _finished(self, one: AttemptResult) -> None:
-        """Count an attempt; where the setting says so, keep the links of a text that was read."""
-        self._app.measured.record(one)
-        if self._app.settings.keep_links and one.digester == "search-keyword" and one.outcome == COMPLETED:
+    def _record_attempt(self, attempt: AttemptResult) -> None:
+        """Count an attempt; with the setting keep_links, keep the links of a text that was read."""
+        self._app.attempt_metrics.record(attempt)
+        if self._app.settings.keep_links and attempt.digester in self._text_readers and attempt.outcome == COMPLETED:
             from chyme.vault.intake.text_links import keep_new_links  # which needs the app that starts us
 
-            keep_new_links(self._app.open_vault, one.path)
+            keep_new_links(self._app.open_vault, attempt.path)
 
-    def _look_at(self, file_id: int) -> None:
+    def _rescan_file(self, file_id: int) -> None:
         file = files.by_id(self._app.database.read(), file_id)
         if file is not None:
             disk = self._app.vault.disk_path(file.path, file.escaped)
             self.watcher.rescan_path(disk.removeprefix(os.path.join(os.fspath(self._app.vault.root), "")))
 
-    def _keep_house(self) -> None:
-        """The chores of the house; damage of the database is told elsewhere, once."""
+    def _try_chores(self) -> None:
+        """Do the chores; damage of the database is logged elsewhere, once."""
         try:
             self._do_chores()
         except sqlite3.Error as error:
@@ -157,69 +166,69 @@ class Digestion:
             return
 
     def _do_chores(self) -> None:
-        """Notice engines that were installed meanwhile, tidy up, and once an hour purge what vanished long ago."""
+        """Detect newly installed engines, clean up, and once an hour purge what vanished long ago."""
         if self._app.detect_new_engines():
-            self.supervisor.wake()
-        if time.monotonic() - self._purged >= PURGE_SECONDS:
-            self._purged = time.monotonic()
+            self.scheduler.wake()
+        if time.monotonic() - self._last_purge >= PURGE_SECONDS:
+            self._last_purge = time.monotonic()
             try:
                 self._app.purge(everything=False, confirmed=False)
             except UsageError as error:
                 log.warning("%s", error)
-        self._app.searching.finish_embedder_migration()
+        self._app.search_index.finish_embedder_migration()
 
     def progress(self) -> Progress:
         db = self._app.database.read()
         counts = (
             digest_queue.count_unfinished(db)
-            if self._among is None
-            else digest_queue.count_unfinished_among(db, self._among)
+            if self._only_files is None
+            else digest_queue.count_unfinished_among(db, self._only_files)
         )
         todo, running, again = counts
-        of_jobs = self._app.bulk.count_waiting_files() if self._among is None else 0
-        due = of_jobs > 0 and self._app.bulk.has_due_files()
-        models, when = self._app.ledger.count_due_soon(self._among)
+        job_files = self._app.bulk.count_waiting_files() if self._only_files is None else 0
+        due = job_files > 0 and self._app.bulk.has_due_files()
+        model_retries, model_retry_time = self._app.ledger.count_due_soon(self._only_files)
         return Progress(
-            todo + len(self.supervisor.requested_files()) + (of_jobs if due else 0),
+            todo + len(self.scheduler.requested_files()) + (job_files if due else 0),
             running,
-            again + models,
+            again + model_retries,
             self.watcher.unfinished_count,
             tuple(self.coordinator.in_flight.running.values()),
             self.pause.reason(),
-            min((at for at in (digest_queue.next_retry(db), when) if at), default=None),
-            0 if due else of_jobs,
+            min((moment for moment in (digest_queue.next_retry(db), model_retry_time) if moment), default=None),
+            0 if due else job_files,
         )
 
-    def drain(self, wait: bool, watch: Callable[[Progress], None] | None = None) -> Progress:
-        """Return when nothing is due any more; with `wait`, retries that come later are waited for."""
-        if not self._settling:
-            self._settling = True
+    def drain(self, wait: bool, report: Callable[[Progress], None] | None = None) -> Progress:
+        """Return when nothing is due any more; with `wait`, wait for later retries, too."""
+        if not self._watcher_started:
+            self._watcher_started = True
             self.watcher.start(follow=False)
-        self.supervisor.wake()
+        self.scheduler.wake()
         moving_since = time.monotonic()
         while True:
             progress = self.progress()
-            if watch is not None:
-                watch(progress)
+            if report is not None:
+                report(progress)
             if not progress.moving:
                 moving_since = time.monotonic()
             patient = progress.moving and time.monotonic() - moving_since < STILL_MOVING_SECONDS
             if not (progress.todo or progress.running or patient or self.coordinator.in_flight.files()):
                 overdue = progress.next_retry is not None and progress.next_retry <= iso(now())
-                if (not progress.again or not (wait or overdue)) and not self._more_of_jobs():
+                if (not progress.again or not (wait or overdue)) and not self._has_more_job_files():
                     return progress
             self._stop.wait(POLL_SECONDS)
 
-    def _more_of_jobs(self) -> bool:
-        """Count off what ended last, so that no job stays open behind us. Whether there is more to do."""
-        if self._among is not None:
+    def _has_more_job_files(self) -> bool:
+        """Record the last results, so that no job stays open. Return whether there is more to do."""
+        if self._only_files is not None:
             return False
         self._app.bulk.advance()
         return self.progress().todo > 0
 
 
 def run_periodically(chore: Callable[[], None], stop: threading.Event, seconds: float) -> None:
-    """Do a chore every so many seconds until told to stop, however it ends: another time it may go well."""
+    """Run a chore every so many seconds until `stop` is set, even if it fails: it may succeed the next time."""
     while not stop.wait(seconds):
         try:
             chore()
@@ -227,21 +236,21 @@ def run_periodically(chore: Callable[[], None], stop: threading.Event, seconds: 
             continue
         except ChymeError as error:
             log.warning("housekeeping is put off: %s", error)
-        except Exception:  # without this thread it is never done again, and nobody would be told
+        except Exception:  # without this thread it would silently never run again
             log.exception("housekeeping is put off")
 
 
-MOST_CHILDREN = {
+MAX_CHILDREN = {
     "speech": 4,
     "web": 4,
     "embedding": 2,
     "meaning": 2,
-}  # each takes half a gigabyte; a long recording keeps all cores busy by itself
-PER_CORE = {"web": 2}  # they mostly wait for strangers
+}  # each takes half a gigabyte; one long recording keeps all cores busy
+PER_CORE = {"web": 2}  # they mostly wait for web servers
 
 
-def _families(settings: Settings) -> dict[str, Family]:
-    """Children by what they load. A model that was loaded once is no reason to start a child anew."""
+def _make_families(settings: Settings) -> dict[str, Family]:
+    """Return the families of child processes. Their allowed growth covers a loaded model, so it causes no restart."""
     families = {
         "parsers": ("parser", 768 * MB),
         "text": ("text", 256 * MB),
@@ -251,11 +260,11 @@ def _families(settings: Settings) -> dict[str, Family]:
         "speech": ("speech", 1024 * MB),
         "web": ("web", 768 * MB),
         "embedding": ("embedding", 512 * MB),
-        "meaning": ("embedding", 512 * MB),  # by itself: the tags of a note do not wait until a book is embedded
+        "meaning": ("embedding", 512 * MB),  # apart: the tags of a note do not wait until a book is embedded
     }
     return {
         family: Family(
-            getattr(settings, f"{name}_children") or _children(family, settings.cores),
+            getattr(settings, f"{name}_children") or _default_children(family, settings.cores),
             getattr(settings, f"{name}_memory_mb") * MB,
             settings.child_idle_seconds,
             recycle_growth_bytes=growth,
@@ -266,6 +275,6 @@ def _families(settings: Settings) -> dict[str, Family]:
     }
 
 
-def _children(family: str, cores: int) -> int:
+def _default_children(family: str, cores: int) -> int:
     wanted = cores * PER_CORE.get(family, 1)
-    return min(wanted, MOST_CHILDREN.get(family, wanted))
+    return min(wanted, MAX_CHILDREN.get(family, wanted))

@@ -29,13 +29,13 @@ class DiskUsage:
     scanned_at: str | None
     watching: bool | None  # None: this process does not digest
     watching_problem: str | None
-    rooms: tuple[tuple[str, int], ...]  # what the state is made of → bytes, the database first
+    parts: tuple[tuple[str, int], ...]  # what the state is made of → bytes, the database first
     free: int
 
     @property
     def size(self) -> int:
         """Bytes of all of it."""
-        return sum(size for _, size in self.rooms)
+        return sum(size for _, size in self.parts)
 
 
 def measure_disk_usage(app: App) -> DiskUsage:
@@ -43,17 +43,17 @@ def measure_disk_usage(app: App) -> DiskUsage:
     with app.database.snapshot() as db:
         present, _ = files.counts(db)
         scanned = vault_properties.value_of(db, SCANNED_AT)
-    watcher = app.work.watcher if app.is_digesting else None
+    watcher = app.digestion.watcher if app.is_digesting else None
     return DiskUsage(
         *(str(app.vault.root), str(app.state), present, len(app.list_vanished()), scanned),
         watching=watcher.problem is None if watcher else None,
         watching_problem=watcher.problem if watcher else None,
-        rooms=_rooms(app.state),
+        parts=_parts(app.state),
         free=shutil.disk_usage(app.state).free,
     )
 
 
-def _rooms(state: Path) -> tuple[tuple[str, int], ...]:
+def _parts(state: Path) -> tuple[tuple[str, int], ...]:
     sizes = {DATABASE: 0}
     with os.scandir(state) as entries:
         for entry in entries:

@@ -10,26 +10,37 @@ from typing import Any
 
 from chyme.application import consistency_checks
 from chyme.core.pipeline.document_state import PROCESSING_STATUS, STALE_SECONDS, displayed_state, steps_of
+from chyme.core.pipeline.registry_rules import Rules
 from chyme.core.store import artifacts as sqlar
 from chyme.core.store import digest_queue, digests, documents, events, files, text_places, vault_properties
 from chyme.core.store import outdated_digests as outdated
 from chyme.core.store.sqlite.database import Database
 from chyme.errors import DatabaseDamaged, UsageError
-from chyme.model import THUMBNAIL, Digest, File, Status, Transcript, iso
+from chyme.model import THUMBNAIL, Digest, File, Form, Status, Transcript, iso
 from chyme.speech.people.tables import voices
 from chyme.speech.transcripts.json_format import from_json
 from chyme.understanding.description import find_misdescribed
 from chyme.understanding.tables import edits
 
 
+def completed_content(db: Connection, file_id: int, outputs: Sequence[str]) -> str | None:
+    """The content of the first of these outputs that has any; of corrections only while they are completed."""
+    rows = digests.of_file(db, file_id)
+    for number, name in enumerate(outputs, 1):
+        row = rows.get(name)
+        if row is None or (row.status is not Status.COMPLETED and number < len(outputs)):
+            continue
+        if content := digests.content(db, file_id, name):
+            return content
+    return None
+
+
 class Documents:
     """Read-only answers in the shapes that the command line and HTTP promise."""
 
-    def __init__(
-        self, database: Database, recipes: Callable[[], Sequence[tuple[str, str]]], clock: Callable[[], datetime]
-    ) -> None:
+    def __init__(self, database: Database, rules: Rules, clock: Callable[[], datetime]) -> None:
         self._database = database
-        self._recipes = recipes
+        self._rules = rules
         self._clock = clock
 
     def status(self) -> dict[str, Any]:
@@ -40,7 +51,7 @@ class Documents:
                 "files": present,
                 "digests": digests.counts(db),
                 "documents": documents.counts(db, self._stale_before()),
-                "outdated": outdated.count(db, self._recipes()),
+                "outdated": outdated.count(db, self._rules.recipes()),
                 "vanished": vanished,
                 "next_retry": digest_queue.next_retry(db),
                 "work": [
@@ -56,7 +67,7 @@ class Documents:
 
     def outdated(self) -> int:
         """How many digests were made by older rules or models."""
-        return outdated.count(self._database.read(), self._recipes())
+        return outdated.count(self._database.read(), self._rules.recipes())
 
     def show(self, path: str) -> dict[str, Any]:
         """Everything about one file."""
@@ -88,11 +99,7 @@ class Documents:
         """Everything said in a file, corrected where that was done, and the names of those speakers who have one."""
         with self._database.snapshot() as db:
             file = self.find(db, path)
-            cleanup = digests.of_file(db, file.id).get("speech-recognition-cleanup")
-            content = None
-            if cleanup is not None and cleanup.status is Status.COMPLETED:
-                content = digests.content(db, file.id, "speech-recognition-cleanup")
-            content = content or digests.content(db, file.id, "speech-recognition")
+            content = completed_content(db, file.id, self._rules.preferred(Form.TRANSCRIPT))
             who = voices.speakers_by_file(db, [file.id]).get(file.id, {})
         if content is None:
             return None
@@ -143,7 +150,7 @@ class Documents:
         return now, documents.list_stalled(self._database.read(), before, now, at_most) if before else []
 
     def _ordered(self, rows: dict[str, Digest]) -> list[str]:
-        order = {name: at for at, (name, _) in enumerate(self._recipes())}
+        order = {name: at for at, (name, _) in enumerate(self._rules.recipes())}
         return sorted(rows, key=lambda name: (order.get(name, len(order)), name))
 
     def _file(self, file: File) -> dict[str, Any]:

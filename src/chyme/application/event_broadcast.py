@@ -40,7 +40,7 @@ class Listener:
 
     def __init__(self, after: int | None, who: str | None = None) -> None:
         self.after = after
-        self.who = who
+        self.user = who
         self.left = False  # it went before it was welcomed
         self.status = b""  # the last one it was sent
         self._loop = asyncio.get_running_loop()
@@ -48,7 +48,7 @@ class Listener:
         self._pending: list[bytes] = []
         self._size = 0
         self._woken = asyncio.Event()
-        self.over = asyncio.Event()
+        self.ended = asyncio.Event()
 
     def offer(self, told: bytes, last: int) -> None:
         """Called by the thread. Never waits, and keeps no more than MOST_PENDING."""
@@ -64,7 +64,7 @@ class Listener:
 
     def end(self) -> None:
         """Called by the thread, or by whoever closes the vault."""
-        self._call(self.over.set)
+        self._call(self.ended.set)
 
     def _call(self, what: Callable[[], None]) -> None:
         try:
@@ -119,7 +119,7 @@ class Broadcast:
         with self._guard:
             return len(self._here)
 
-    def newest(self) -> int:
+    def newest_event_id(self) -> int:
         """The last event there is: a page that is made now and listens after this one misses nothing."""
         return events.id_range(self._database.read())[1]
 
@@ -133,7 +133,7 @@ class Broadcast:
                 raise VaultError("the vault is being closed")
             if len(self._here) >= MOST_LISTENERS:
                 raise VaultError(f"{MOST_LISTENERS} listen to this vault already; try again when one has gone")
-            if who is not None and sum(one.who == who for one in self._here) >= MOST_OF_ONE:
+            if who is not None and sum(one.user == who for one in self._here) >= MOST_OF_ONE:
                 raise VaultError(f"you listen {MOST_OF_ONE} times already; close a page that you do not need")
             listener = Listener(after, who)
             self._here.add(listener)

@@ -1,4 +1,4 @@
-"""Everything that can be read about a file, in pieces that know where they stand."""
+"""All texts read from a file, in pieces with their places."""
 
 from __future__ import annotations
 
@@ -6,21 +6,20 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from sqlite3 import Connection
 
+from chyme.core.pipeline.registry_rules import Rules
 from chyme.core.store import digests, documents, files
 from chyme.core.store.sqlite.database import Database
 from chyme.errors import UsageError
-from chyme.model import Box, File, Passage, Place, Status, Transcript
+from chyme.model import Box, File, Form, Passage, Place, Status, Transcript
+from chyme.search.index_recorder import KEYWORD
 from chyme.search.tables import passages
 from chyme.speech.people.tables import voices
 from chyme.speech.transcripts.json_format import format_speaker_label, from_json
 
-CUT_BY = "search-keyword"  # its passages are all that was ever read of a file, in order
-TRANSCRIPTS = ("speech-recognition-cleanup", "speech-recognition")  # the first of them that there is
-
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A piece of what a file says, and where."""
+    """A piece of text from a file, and its place."""
 
     source: str  # the output it comes from, or "file" for the file's own text
     text: str
@@ -28,13 +27,13 @@ class Text:
     heading: str | None = None
     seconds: float | None = None
     until: float | None = None
-    speaker: str | None = None  # by name where there is one
+    speaker: str | None = None  # a name, if known
     box: Box | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class FileTexts:
-    """A file's texts in order, and what there is to say about them."""
+    """A file's texts in order, with its title and state."""
 
     file: File
     title: str
@@ -43,8 +42,8 @@ class FileTexts:
     texts: tuple[Text, ...]
 
 
-def read_file(database: Database, path: str) -> FileTexts:
-    """All texts of a file that is there; UsageError when there is no such file, or it is gone."""
+def read_file(database: Database, rules: Rules, path: str) -> FileTexts:
+    """Return all texts of a file; raises UsageError if the file does not exist or has vanished."""
     with database.snapshot() as db:
         file = files.by_path(db, path) if "\0" not in path else None
         if file is None or file.vanished_at is not None:
@@ -55,31 +54,32 @@ def read_file(database: Database, path: str) -> FileTexts:
             (row.title if row else None) or file.name,
             row.state if row else "processing",
             row.reason if row else None,
-            tuple(texts_of(db, file.id)),
+            tuple(texts_of(db, rules, file.id)),
         )
 
 
-def texts_of(db: Connection, file_id: int) -> Iterator[Text]:
-    """What was read of a file, without what passages share; speech one utterance at a time."""
+def texts_of(db: Connection, rules: Rules, file_id: int) -> Iterator[Text]:
+    """Yield the texts of a file, without the overlaps of passages; speech one utterance at a time."""
     names = {label: person.name for label, person in voices.speakers_by_file(db, [file_id]).get(file_id, {}).items()}
-    spoken = _transcript(db, file_id)
-    told = False
+    transcripts = rules.preferred(Form.TRANSCRIPT)
+    transcript = _read_transcript(db, transcripts, file_id)
+    transcript_done = False
     end_of: dict[str, int] = {}
-    for _, passage in passages.of_file(db, file_id, CUT_BY):
-        if passage.source in TRANSCRIPTS and spoken is not None:
-            if not told:
-                told = True
-                yield from _utterances(*spoken, names)
+    for _, passage in passages.of_file(db, file_id, KEYWORD):
+        if passage.source in transcripts and transcript is not None:
+            if not transcript_done:
+                transcript_done = True
+                yield from _utterances(*transcript, names)
             continue
         text = passage.text[max(0, end_of.get(passage.source, 0) - passage.place.start) :]
         end_of[passage.source] = passage.place.end
         if text.strip():
-            yield _text(passage, text, names)
+            yield _text_of_passage(passage, text, names)
 
 
-def _transcript(db: Connection, file_id: int) -> tuple[str, Transcript] | None:
+def _read_transcript(db: Connection, transcripts: Sequence[str], file_id: int) -> tuple[str, Transcript] | None:
     rows = digests.of_file(db, file_id)
-    for name in TRANSCRIPTS:
+    for name in transcripts:
         if name in rows and rows[name].status is Status.COMPLETED:
             content = digests.content(db, file_id, name)
             if content:
@@ -89,31 +89,33 @@ def _transcript(db: Connection, file_id: int) -> tuple[str, Transcript] | None:
 
 def _utterances(source: str, transcript: Transcript, names: dict[str, str | None]) -> Iterator[Text]:
     for segment in transcript.segments:
-        who = names.get(segment.speaker or "") or (format_speaker_label(segment.speaker) if segment.speaker else None)
-        yield Text(source, segment.text, seconds=segment.start, until=segment.end, speaker=who)
+        speaker = names.get(segment.speaker or "") or (
+            format_speaker_label(segment.speaker) if segment.speaker else None
+        )
+        yield Text(source, segment.text, seconds=segment.start, until=segment.end, speaker=speaker)
 
 
-def _text(passage: Passage, text: str, names: dict[str, str | None]) -> Text:
+def _text_of_passage(passage: Passage, text: str, names: dict[str, str | None]) -> Text:
     place: Place = passage.place
-    who = names.get(place.speaker or "") or (format_speaker_label(place.speaker) if place.speaker else None)
-    return Text(passage.source, text, place.page, place.heading, place.seconds, place.until, who, place.box)
+    speaker = names.get(place.speaker or "") or (format_speaker_label(place.speaker) if place.speaker else None)
+    return Text(passage.source, text, place.page, place.heading, place.seconds, place.until, speaker, place.box)
 
 
 def join_texts(texts: Sequence[Text]) -> str:
-    """All of it as one text, with a line wherever another page or speaker begins."""
+    """Join the texts, with a line wherever another page or speaker begins."""
     lines: list[str] = []
     before: tuple[object, ...] = ()
     for text in texts:
         mark = (text.source, text.page, text.speaker if text.seconds is not None else None)
-        if mark != before and (told := describe_place(text)):
-            lines.append(f"[{told}]")
+        if mark != before and (place := describe_place(text)):
+            lines.append(f"[{place}]")
         before = mark
         lines.append(text.text.strip("\n"))
     return "\n".join(lines)
 
 
 def describe_place(text: Text) -> str:
-    """A place in a few words: page 3; 12:04, Ada."""
+    """Describe a place in a few words: page 3; 12:04, Ada."""
     parts = [f"page {text.page}"] if text.page is not None else []
     if text.seconds is not None:
         parts.append(format_time(text.seconds))
@@ -123,7 +125,7 @@ def describe_place(text: Text) -> str:
 
 
 def format_time(seconds: float) -> str:
-    """Seconds as a player shows them: 12:04, 1:02:03."""
+    """Format seconds as players do: 12:04, 1:02:03."""
     whole = int(seconds)
     hours, minutes = whole // 3600, whole // 60 % 60
     return f"{hours}:{minutes:02}:{whole % 60:02}" if hours else f"{minutes}:{whole % 60:02}"

@@ -1,4 +1,4 @@
-"""How far the digestion is, and how long it will take still."""
+"""Reports how far the digestion is, and estimates how long it will take."""
 
 from __future__ import annotations
 
@@ -27,28 +27,28 @@ from chyme.model import iso
 if TYPE_CHECKING:
     from chyme.application.app import App
 
-FRESH_SECONDS = 0.5  # what was told is told again for so long: many ask at once
+FRESH_SECONDS = 0.5  # a report is reused for so long, because many ask at once
 COUNT_SECONDS = 1.0
-MOST_WORK = 30  # lines about what is under way
-LONGEST = 30 * 86_400.0  # a longer time is no estimate any more
+MAX_WORK = 30  # running digests in a report
+MAX_ETA_SECONDS = 30 * 86_400.0  # a longer time is no useful estimate
 
 
 @dataclass(frozen=True, slots=True)
 class ProgressReport:
-    """How far the digestion is, for whoever watches."""
+    """How far the digestion is."""
 
     files: int
     todo: int
     running: int
-    again: int  # failed ones that are tried again by themselves
+    again: int  # failed ones that are retried automatically
     done_lately: int  # within the last minute, by this process
-    eta_seconds: int | None  # None: nothing is left, or nobody can know yet
-    paused: str | None  # why nothing goes on
+    eta_seconds: int | None  # None: nothing is left, or it is not known yet
+    paused: str | None  # why nothing proceeds
     next_retry: str | None
     work: tuple[tuple[str, str, float], ...]  # path, digester, fraction
 
     def as_json(self) -> dict[str, Any]:
-        """As JSON tells it."""
+        """Return the report as JSON values."""
         work = [{"path": path, "digester": name, "fraction": round(part, 3)} for path, name, part in self.work]
         return {
             **{name: getattr(self, name) for name in ("files", "todo", "running", "again", "done_lately")},
@@ -59,154 +59,154 @@ class ProgressReport:
 
 @dataclass(frozen=True, slots=True)
 class RemainingCounts:
-    """What the database says is left."""
+    """The remaining work according to the database."""
 
     files: int
-    todo: Mapping[str, int]  # by output, with what running jobs have not asked for yet
+    todo: Mapping[str, int]  # by output, including what running jobs have not requested yet
     running: int
     again: int
     next_retry: str | None
-    waits_for: str | None  # why those that are left are not begun, where that is all there is
+    waits_for: str | None  # why the remaining digests do not start, if there are no others
 
 
 class ProgressTracker:
-    """Asked by pages, by event streams and by whoever reads the status; all of them are told the same."""
+    """Makes one report for all who ask: pages, event streams and readers of the status."""
 
     def __init__(self, app: App) -> None:
         self._app = app
         self._guard = threading.Lock()
-        self._counted = CountCache(self._count, COUNT_SECONDS)
-        self._before: dict[str, float] | None = None  # what outputs took before this process began
-        self._eta: tuple[float, float] | None = None  # what was told last, and when
-        self._told: tuple[ProgressReport, float] | None = None
-        self._digester_of = {name: one for one in app.rules.registry for name in one.outputs}
-        self._by_name = {one.name: one for one in app.rules.registry}
+        self._cached_counts = CountCache(self._count, COUNT_SECONDS)
+        self._past_durations: dict[str, float] | None = None  # average seconds of outputs before this process started
+        self._eta: tuple[float, float] | None = None  # the last estimate, and when it was made
+        self._last_report: tuple[ProgressReport, float] | None = None
+        self._digester_of = {name: digester for digester in app.rules.registry for name in digester.outputs}
+        self._by_name = {digester.name: digester for digester in app.rules.registry}
 
     def report(self) -> ProgressReport:
-        """How far it is."""
+        """Return the current report."""
         with self._guard:
             moment = time.monotonic()
-            if self._told is None or moment - self._told[1] >= FRESH_SECONDS:
-                self._told = (self._tell_what_is_known(moment), moment)
-            return self._told[0]
+            if self._last_report is None or moment - self._last_report[1] >= FRESH_SECONDS:
+                self._last_report = (self._make_report(moment), moment)
+            return self._last_report[0]
 
-    def _tell_what_is_known(self, moment: float) -> ProgressReport:
-        """The same as `_tell`; while the database is not at its path, what was told last."""
+    def _make_report(self, moment: float) -> ProgressReport:
+        """Return a fresh report; while the database is missing, the last one with the reason."""
         try:
-            return self._tell(moment)
+            return self._make_fresh_report(moment)
         except VaultGone as error:
-            if self._told is None:
+            if self._last_report is None:
                 raise
-            return replace(self._told[0], paused=str(error), eta_seconds=None)
+            return replace(self._last_report[0], paused=str(error), eta_seconds=None)
 
-    def _tell(self, moment: float) -> ProgressReport:
+    def _make_fresh_report(self, moment: float) -> ProgressReport:
         try:
-            counted, work = self._counted(), self._work()
+            counted, work = self._cached_counts(), self._list_running()
         except sqlite3.DatabaseError as error:
             damaged = self._app.database.explain(error)
             if not isinstance(damaged, DatabaseDamaged):
                 raise
             return ProgressReport(0, 0, 0, 0, 0, eta_seconds=None, paused=str(damaged), next_retry=None, work=())
         running = max(counted.running, len(work))
-        todo = sum(counted.todo.values()) + self._wished()
+        todo = sum(counted.todo.values()) + self._count_requested()
         paused = self.pause_reason() or (counted.waits_for if not (todo or running) else None)
         eta = None if paused or not (todo or running) else self._estimate(counted)
-        if eta is None or eta > LONGEST:
+        if eta is None or eta > MAX_ETA_SECONDS:
             self._eta = None
         else:
-            before, at = self._eta or (None, moment)
-            self._eta = (smooth_estimate(before, eta, moment - at), moment)
+            last_eta, estimated_at = self._eta or (None, moment)
+            self._eta = (smooth_estimate(last_eta, eta, moment - estimated_at), moment)
         return ProgressReport(
-            *(counted.files, todo, running, counted.again, self._app.measured.count_last_minute()),
+            *(counted.files, todo, running, counted.again, self._app.attempt_metrics.count_last_minute()),
             eta_seconds=round(self._eta[0]) if self._eta else None,
             paused=paused,
             next_retry=counted.next_retry,
-            work=work[:MOST_WORK],
+            work=work[:MAX_WORK],
         )
 
     def _count(self) -> RemainingCounts:
-        models, when = self._app.ledger.count_due_soon()
+        model_retries, model_retry_time = self._app.ledger.count_due_soon()
         with self._app.database.snapshot() as db:
             todo = Counter(remaining_work.count_todo(db))
             running, again = remaining_work.count_begun(db)
-            retry = min((at for at in (digest_queue.next_retry(db), when) if at), default=None)
+            retry = min((moment for moment in (digest_queue.next_retry(db), model_retry_time) if moment), default=None)
             present, _ = files.counts(db)
         todo.update(self._app.bulk.count_upcoming_digests())
         waits_for = None if todo or running else self._waits_for()
-        return RemainingCounts(present, todo, running, again + models, retry, waits_for)
+        return RemainingCounts(present, todo, running, again + model_retries, retry, waits_for)
 
     def _waits_for(self) -> str | None:
-        for one in self._app.ledger.statuses(sorted(self._app.providers)):
-            if one.waiting and one.state != "ready":
-                return f"{one.waiting} digests wait for {one.name}, which is {one.state}: {one.reason}"
+        for status in self._app.ledger.statuses(sorted(self._app.providers)):
+            if status.waiting and status.state != "ready":
+                return f"{status.waiting} digests wait for {status.name}, which is {status.state}: {status.reason}"
         return None
 
     def pause_reason(self) -> str | None:
-        """Why nothing can be written or begun. Cheap: asks the file system and what the process knows."""
+        """Return why nothing can be written or started. Cheap: uses the file system and the memory of this process."""
         if self._app.database.damaged is not None:
             return str(self._app.database.damaged)
         if not self._app.is_digesting:
             return self._app.database.presence.find_problem()
-        return self._app.work.pause.reason()
+        return self._app.digestion.pause.reason()
 
-    def _wished(self) -> int:
-        return len(self._app.work.supervisor.requested_files()) if self._app.is_digesting else 0
+    def _count_requested(self) -> int:
+        return len(self._app.digestion.scheduler.requested_files()) if self._app.is_digesting else 0
 
-    def _work(self) -> tuple[tuple[str, str, float], ...]:
+    def _list_running(self) -> tuple[tuple[str, str, float], ...]:
         if self._app.is_digesting:
-            return tuple(self._app.work.coordinator.in_flight.running.values())
+            return tuple(self._app.digestion.coordinator.in_flight.running.values())
         return tuple(events.list_in_progress(self._app.database.read()))
 
     def _estimate(self, counted: RemainingCounts) -> float | None:
-        """Seconds until everything that is due is made, and what comes due until then."""
+        """Estimate the seconds until everything is made that is due, or becomes due until then."""
         if not self._app.is_digesting:
             return None
-        under_way, elapsed = self._under_way()
-        lanes = {int(one.runs.lane) for one in self._by_name.values()}
-        seen = {lane: self._app.measured.concurrency(lane, elapsed.get(lane, [])) for lane in lanes}
-        at_once = {lane: value for lane, value in seen.items() if value is not None}
+        under_way, elapsed = self._running_digests()
+        lanes = {int(digester.runs.lane) for digester in self._by_name.values()}
+        measured = {lane: self._app.attempt_metrics.concurrency(lane, elapsed.get(lane, [])) for lane in lanes}
+        at_once = {lane: value for lane, value in measured.items() if value is not None}
         if not at_once:
             return None
-        left = seconds_left(self._heaps(counted.todo), under_way, at_once)
-        if left is None or not counted.again:
-            return left
-        until = iso(now() + timedelta(seconds=left))
+        seconds = seconds_left(self._waiting_digests(counted.todo), under_way, at_once)
+        if seconds is None or not counted.again:
+            return seconds
+        until = iso(now() + timedelta(seconds=seconds))
         retries = remaining_work.count_retries_until(self._app.database.read(), until)
-        return seconds_left([*self._heaps(counted.todo), *self._heaps(retries)], under_way, at_once)
+        return seconds_left([*self._waiting_digests(counted.todo), *self._waiting_digests(retries)], under_way, at_once)
 
-    def _heaps(self, counts: Mapping[str, int]) -> list[WaitingDigests]:
+    def _waiting_digests(self, counts: Mapping[str, int]) -> list[WaitingDigests]:
         return [
-            WaitingDigests(int(self._digester_of[name].runs.lane), count, self._usual(name))
+            WaitingDigests(int(self._digester_of[name].runs.lane), count, self._typical_seconds(name))
             for name, count in counts.items()
-            if name in self._digester_of  # what nobody makes any more comes to rest by itself
+            if name in self._digester_of  # outputs without a digester are skipped at the next start
         ]
 
-    def _usual(self, output: str) -> float | None:
-        """Seconds of one output: as seen by this process, or as the database remembers."""
+    def _typical_seconds(self, output: str) -> float | None:
+        """Return the typical seconds of one output: measured by this process, or from the database."""
         digester = self._digester_of[output]
-        seen = self._app.measured.typical_seconds(digester.name)
-        if seen is not None:
-            return seen
-        if self._before is None:
-            self._before = remaining_work.average_durations(self._app.database.read())
-        return self._before[output] / len(digester.outputs) if output in self._before else None
+        measured = self._app.attempt_metrics.typical_seconds(digester.name)
+        if measured is not None:
+            return measured
+        if self._past_durations is None:
+            self._past_durations = remaining_work.average_durations(self._app.database.read())
+        return self._past_durations[output] / len(digester.outputs) if output in self._past_durations else None
 
-    def _under_way(self) -> tuple[list[RunningDigest], dict[int, list[float]]]:
-        """What is being made, and by lane, how long each has been worked on."""
-        in_flight, moment = self._app.work.coordinator.in_flight, now()
-        found: list[RunningDigest] = []
+    def _running_digests(self) -> tuple[list[RunningDigest], dict[int, list[float]]]:
+        """Return the running digests, and by lane how long each has been running."""
+        in_flight, moment = self._app.digestion.coordinator.in_flight, now()
+        running: list[RunningDigest] = []
         elapsed: dict[int, list[float]] = {}
         since = dict(in_flight.since)
         for file_id, (_, name, fraction) in list(in_flight.running.items()):
             digester = self._by_name.get(name)
             if digester is None:
                 continue
-            one = self._usual(digester.outputs[0])
-            usual = None if one is None else one * len(digester.outputs)
-            if file_id not in since:  # it waits for a child
-                found.append(RunningDigest(int(digester.runs.lane), usual))
+            per_output = self._typical_seconds(digester.outputs[0])
+            usual = None if per_output is None else per_output * len(digester.outputs)
+            if file_id not in since:  # it waits for a child process
+                running.append(RunningDigest(int(digester.runs.lane), usual))
                 continue
             passed = max(0.0, (moment - since[file_id]).total_seconds())
-            found.append(RunningDigest(int(digester.runs.lane), remaining_seconds(passed, fraction, usual)))
+            running.append(RunningDigest(int(digester.runs.lane), remaining_seconds(passed, fraction, usual)))
             elapsed.setdefault(int(digester.runs.lane), []).append(passed)
-        return found, elapsed
+        return running, elapsed

@@ -1,4 +1,4 @@
-"""Who tells what questions mean: a child of their own, or the endpoint that embeds the passages."""
+"""Embeds queries: in a separate child process, or at the endpoint that embeds the passages."""
 
 from __future__ import annotations
 
@@ -16,37 +16,37 @@ MB = 1024 * 1024
 
 
 class ModelQueryEmbedder:
-    """Has each model asked where it is."""
+    """Embeds with a local model or at the endpoint, depending on where the model is."""
 
-    def __init__(self, here: ChildQueryEmbedder, away: EndpointQueryEmbedder | None = None) -> None:
-        self._here = here
-        self._away = away
+    def __init__(self, child: ChildQueryEmbedder, endpoint: EndpointQueryEmbedder | None = None) -> None:
+        self._child = child
+        self._endpoint = endpoint
 
     def embed(self, text: str, model: str) -> QueryVector:
-        if self._away is not None and model == self._away.model:
-            return self._away.embed(text, model)
-        return self._here.embed(text, model)
+        if self._endpoint is not None and model == self._endpoint.model:
+            return self._endpoint.embed(text, model)
+        return self._child.embed(text, model)
 
     def preload(self, model: str) -> None:
-        """Load this model in the background, so that the first question finds it ready."""
-        self._here.preload(model)
+        """Load this model in the background, so that it is ready for the first query."""
+        self._child.preload(model)
 
     def close(self) -> None:
-        self._here.close()
+        self._child.close()
 
 
 def create_query_embedder(settings: Settings, ledger: CallLedger, patience: float = PATIENCE) -> ModelQueryEmbedder:
-    """Whoever can tell what questions mean under these settings. Starts nothing before it is asked.
+    """Return the query embedder for these settings. It starts nothing before its first use.
 
-    Every embedder that runs here can be asked, whichever is set: until a new one has read all files the old one serves.
+    It knows all local models, not only the configured one: the old model is used until a new one has read all files.
     """
-    wanted = PassageEmbedding(**embedding_config(settings))
-    told: dict[str, Any] = {"weights_dir": settings.weights_dir}
-    known = [PassageEmbedding(**{**told, "engine": engine}) for engine in LOCAL]
-    here = ChildQueryEmbedder(
-        [wanted, *known] if wanted.local else known,
+    configured = PassageEmbedding(**embedding_config(settings))
+    options: dict[str, Any] = {"weights_dir": settings.weights_dir}
+    local_models = [PassageEmbedding(**{**options, "engine": engine}) for engine in LOCAL]
+    child = ChildQueryEmbedder(
+        [configured, *local_models] if configured.local else local_models,
         memory_bytes=settings.embedding_memory_mb * MB,
         run_as=(settings.child_uid, settings.child_uid),
         patience=patience,
     )
-    return ModelQueryEmbedder(here, None if wanted.local else EndpointQueryEmbedder(wanted, ledger))
+    return ModelQueryEmbedder(child, None if configured.local else EndpointQueryEmbedder(configured, ledger))

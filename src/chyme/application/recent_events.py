@@ -1,4 +1,4 @@
-"""What happened lately, in words."""
+"""Describes recent events in words."""
 
 from __future__ import annotations
 
@@ -24,33 +24,33 @@ DOCUMENT = {
 
 @dataclass(frozen=True, slots=True)
 class RecentEvent:
-    """One thing that happened, to a file or to the vault."""
+    """One event about a file or the vault."""
 
     at: str
     path: str | None
     words: str
     tone: str = "plain"  # plain, good, amber, red
     why: str | None = None
-    linked: bool = True  # whether there is a page about it
+    linked: bool = True  # whether the file has a page
 
 
-def describe_events(events: Iterable[Event], most: int) -> list[RecentEvent]:
-    """What people care about, newest first as the events are: the last thing about each file, and what was decided."""
+def describe_events(events: Iterable[Event], limit: int) -> list[RecentEvent]:
+    """Return the last event of each file and all decisions, newest first like the given events."""
     found: dict[str, RecentEvent] = {}
-    for number, at, type_, path, _digester, status, detail in events:
+    for number, timestamp, type_, path, _digester, status, detail in events:
         if path is not None and path.startswith((DISPLACED, TRASHED)):
-            continue  # it is at no path
+            continue  # it has no path
         if type_ == "file" and path and status in FILE:
             words = "was deleted" if detail == TRASH_REASON else FILE[status]
-            found.setdefault(path, RecentEvent(at, path, words, linked=status != "vanished"))
+            found.setdefault(path, RecentEvent(timestamp, path, words, linked=status != "vanished"))
         elif type_ == "document" and path and status in DOCUMENT:
             words, tone = DOCUMENT[status]
-            why = detail.replace(f"{path.rpartition('/')[2]}: ", "", 1) if detail else None
-            found.setdefault(path, RecentEvent(at, path, words, tone, why))
+            reason = detail.replace(f"{path.rpartition('/')[2]}: ", "", 1) if detail else None
+            found.setdefault(path, RecentEvent(timestamp, path, words, tone, reason))
         elif type_ in ("vault", "person") and detail and path is None and not (status or "").startswith("job-"):
             last = next(reversed(found.values()), None)
-            if last is None or last.words != detail:  # many files that are purged are told of once
-                found[f"/{number}"] = RecentEvent(at, None, detail)
-        if len(found) == most:
+            if last is None or last.words != detail:  # many purged files give one event
+                found[f"/{number}"] = RecentEvent(timestamp, None, detail)
+        if len(found) == limit:
             break
     return list(found.values())

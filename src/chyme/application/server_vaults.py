@@ -33,7 +33,7 @@ class ServerVaults:
 
     vaults: dict[str, App]  # by the name that stands in addresses
     identities: dict[str, str]  # by the same name
-    doors: Authenticator
+    authenticator: Authenticator
     settings: Settings  # of the server: those of its first vault
     closed: dict[str, str] = field(default_factory=dict)  # vaults that cannot be opened, by name, and why
     scans: list[threading.Thread] = field(default_factory=list)
@@ -151,4 +151,4 @@ def _scan(app: App, tell: Notify) -> None:
         if not isinstance(why, DatabaseDamaged | VaultGone):  # which the log and the pages tell, once
             tell(f"{app.vault.root} could not be scanned: {why}")
         return
-    app.work.supervisor.wake()
+    app.digestion.scheduler.wake()

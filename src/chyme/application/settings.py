@@ -1,4 +1,4 @@
-"""Every setting, with its default and one line about it. Read once at the edge; nothing below looks at it."""
+"""All settings with their defaults and descriptions. They are read once here, and passed on to other modules."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ FILE_NAME = "settings.toml"
 PREFIX = "CHYME_"
 
 
-def _setting(default: Any, told: str) -> Any:
-    return field(default=default, metadata={"told": told})
+def _setting(default: Any, description: str) -> Any:
+    return field(default=default, metadata={"told": description})
 
 
 _AT_LEAST_ONE = (
@@ -40,7 +40,7 @@ _AT_LEAST_ONE = (
 
 @dataclass(frozen=True)
 class Settings:
-    """What a person may change: in .chyme/settings.toml, or as CHYME_… in the environment, which wins."""
+    """What users may change: in .chyme/settings.toml, or as CHYME_… in the environment, which takes precedence."""
 
     state_dir: str = _setting("", "Where the database lives; empty means .chyme in the vault. Must be a local disk.")
     host: str = _setting("127.0.0.1", "The address `serve` listens on. Beyond loopback, accounts or tokens are needed.")
@@ -242,7 +242,7 @@ class Settings:
 
 
 def read_settings(folder: Path, environment: Mapping[str, str]) -> Settings:
-    """Defaults, overridden by settings.toml in the vault's .chyme, overridden by the environment."""
+    """Return the defaults, overridden by settings.toml in the vault's .chyme, overridden by the environment."""
     path = folder / FILE_NAME
     known = {entry.name: entry for entry in fields(Settings)}
     values: dict[str, Any] = {}
@@ -257,10 +257,10 @@ def read_settings(folder: Path, environment: Mapping[str, str]) -> Settings:
     for name in known:
         if (PREFIX + name.upper()) in environment:
             values[name] = environment[PREFIX + name.upper()]
-    return Settings(**{name: _converted(name, known[name].default, value) for name, value in values.items()})
+    return Settings(**{name: _convert(name, known[name].default, value) for name, value in values.items()})
 
 
-def _converted(name: str, default: Any, value: Any) -> Any:
+def _convert(name: str, default: Any, value: Any) -> Any:
     kind = type(default)
     try:
         if kind is bool:
@@ -269,8 +269,8 @@ def _converted(name: str, default: Any, value: Any) -> Any:
             raise ValueError
         return kind(value)
     except (ValueError, KeyError):
-        raise UsageError(f"setting {name} must be {_WORDS[kind]}, not {value!r}") from None
+        raise UsageError(f"setting {name} must be {_TYPE_NAMES[kind]}, not {value!r}") from None
 
 
-_WORDS = {int: "a whole number", float: "a number", str: "a text", bool: "true or false"}
+_TYPE_NAMES = {int: "a whole number", float: "a number", str: "a text", bool: "true or false"}
 _YES_OR_NO = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}

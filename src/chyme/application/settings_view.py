@@ -1,4 +1,4 @@
-"""Settings as people may see them: by topic, with where each value comes from; secrets are never told."""
+"""Settings for display: by topic, with the source of each value; secrets are never shown."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SECRET_PLACEHOLDER = "…"
 DEFAULT, IN_FILE, IN_ENVIRONMENT, AT_START = "default", FILE_NAME, "environment", "start"
 SECRET = ("_key", "_password", "_token", "_secret")
 
-# The first topic fits whose word the name is, or begins with.
+# A setting belongs to the first topic with a word that its name equals or begins with.
 TOPICS = (
     (
         "Server",
@@ -48,39 +48,41 @@ Value = str | int | float | bool
 
 @dataclass(frozen=True, slots=True)
 class SettingView:
-    """One setting. A secret has no value: only whether there is one."""
+    """One setting. The value of a secret is not included, only whether it is set."""
 
     name: str
     topic: str
     told: str
     value: Value | None
     default: Value
-    source: str  # default, settings.toml, environment; or start: given by whoever started chyme
+    source: str  # default, settings.toml, environment; or start: passed in when chyme was started
     secret: bool
-    given: bool  # whether it is other than the default
-    after_restart: Value | None  # where settings.toml and the environment say something else by now
+    given: bool  # whether it differs from the default
+    after_restart: Value | None  # if settings.toml or the environment have changed meanwhile
     line: str  # for settings.toml
 
 
 @dataclass(frozen=True, slots=True)
 class SettingsView:
-    """All settings, in the order of their topics, and what is wrong with settings.toml by now."""
+    """All settings in the order of their topics, and what is wrong with settings.toml, if anything."""
 
     file: str
     settings: tuple[SettingView, ...]
     problem: str | None
 
 
-def view_settings(now: Settings, folder: Path, environment: Mapping[str, str]) -> SettingsView:
-    """What a running chyme works with. `folder` holds settings.toml."""
-    in_file, problem, later = _read(folder, environment)
-    found = [
-        _shown(entry.name, entry.metadata["told"], now, getattr(_DEFAULTS, entry.name), in_file, environment, later)
+def view_settings(current: Settings, folder: Path, environment: Mapping[str, str]) -> SettingsView:
+    """Return the settings that a running chyme uses. `folder` contains settings.toml."""
+    in_file, problem, later = _read_again(folder, environment)
+    settings = [
+        _make_view(
+            entry.name, entry.metadata["told"], current, getattr(_DEFAULTS, entry.name), in_file, environment, later
+        )
         for entry in fields(Settings)
     ]
     order = [topic for topic, _ in TOPICS]
-    found.sort(key=lambda one: order.index(one.topic) if one.topic in order else len(order))
-    return SettingsView(str(folder / FILE_NAME), tuple(found), problem)
+    settings.sort(key=lambda setting: order.index(setting.topic) if setting.topic in order else len(order))
+    return SettingsView(str(folder / FILE_NAME), tuple(settings), problem)
 
 
 def is_secret(name: str) -> bool:
@@ -88,7 +90,7 @@ def is_secret(name: str) -> bool:
 
 
 def without_secrets_of(settings: Settings, text: str) -> str:
-    """A sentence in which no secret stands, and no password of an address."""
+    """Replace secrets, and passwords in addresses, in a text."""
     for entry in fields(Settings):
         value = getattr(settings, entry.name)
         if is_secret(entry.name) and value:
@@ -99,7 +101,7 @@ def without_secrets_of(settings: Settings, text: str) -> str:
 
 
 def without_password(address: str) -> str:
-    """An address without who signs in there, nor anything behind a question mark."""
+    """Return an address without user name, password, query and fragment."""
     try:
         parts = urlsplit(address)
         host = parts.netloc.rpartition("@")[2]
@@ -117,36 +119,36 @@ def without_password(address: str) -> str:
     )
 
 
-def _read(folder: Path, environment: Mapping[str, str]) -> tuple[frozenset[str], str | None, Settings | None]:
-    """What settings.toml names, what is wrong with it, and what would be read from it now."""
+def _read_again(folder: Path, environment: Mapping[str, str]) -> tuple[frozenset[str], str | None, Settings | None]:
+    """Return the names in settings.toml, what is wrong with it, and the settings it gives now."""
     path = folder / FILE_NAME
     try:
         named = frozenset(tomllib.loads(path.read_text(encoding="utf-8"))) if path.is_file() else frozenset[str]()
         return named, None, read_settings(folder, environment)
-    except (UsageError, ValueError, OSError):  # its words may hold a secret that was written in the wrong place
-        wrong = f"{path} cannot be read as it is now, and chyme would not start again; 'chyme doctor' says why"
-        return frozenset(), wrong, None
+    except (UsageError, ValueError, OSError):  # the message is not shown: it may contain a misplaced secret
+        problem = f"{path} cannot be read as it is now, and chyme would not start again; 'chyme doctor' says why"
+        return frozenset(), problem, None
 
 
-def _shown(
+def _make_view(
     name: str,
-    told: str,
-    now: Settings,
+    description: str,
+    current: Settings,
     default: Value,
     in_file: frozenset[str],
     environment: Mapping[str, str],
     later: Settings | None,
 ) -> SettingView:
-    value, secret = getattr(now, name), is_secret(name)
+    value, secret = getattr(current, name), is_secret(name)
     source = DEFAULT if value == default else AT_START
     if later is not None and getattr(later, name) == value:
         source = IN_ENVIRONMENT if PREFIX + name.upper() in environment else IN_FILE if name in in_file else source
-    coming = getattr(later, name) if later is not None else value
+    later_value = getattr(later, name) if later is not None else value
     return SettingView(
-        *(name, _topic(name), told, None if secret else _safe(value), default, source, secret),
+        *(name, _topic(name), description, None if secret else _hide_password(value), default, source, secret),
         given=value != default,
-        after_restart=_safe(coming) if coming != value and not secret else None,
-        line=f'{name} = "…"' if secret else f"{name} = {_toml(_safe(value))}",
+        after_restart=_hide_password(later_value) if later_value != value and not secret else None,
+        line=f'{name} = "…"' if secret else f"{name} = {_toml(_hide_password(value))}",
     )
 
 
@@ -157,9 +159,9 @@ def _topic(name: str) -> str:
     return REST
 
 
-def _safe(value: Any) -> Any:
+def _hide_password(value: Any) -> Any:
     return without_password(value) if isinstance(value, str) and "://" in value else value
 
 
 def _toml(value: Value) -> str:
-    return json.dumps(value, ensure_ascii=False)  # of these four kinds, JSON is TOML
+    return json.dumps(value, ensure_ascii=False)  # for these four types, JSON is valid TOML

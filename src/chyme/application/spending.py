@@ -26,12 +26,12 @@ class Spending:
         self._clock = clock
         self._wake = wake
 
-    def standings(self) -> list[tuple[str, ProviderStatus]]:
+    def provider_statuses(self) -> list[tuple[str, ProviderStatus]]:
         """Each configured model in words, and how it stands; none where nothing leaves this machine."""
         models = self._models()
         return [(models[one.name], one) for one in self._ledger.statuses(sorted(models))]
 
-    def accounts(self, by: str, days: int) -> list[CallTotals]:
+    def call_totals(self, by: str, days: int) -> list[CallTotals]:
         """Calls, tokens and cost of the last days, added up by provider, model, digester, file or day."""
         return self._ledger.accounts(by, iso(self._clock() - timedelta(days=days)))
 

@@ -1,4 +1,4 @@
-"""What is made good before digestion begins: after a crash, an upgrade, other settings, another engine."""
+"""Updates the database before digestion begins: after a crash, an upgrade, changed settings or new engines."""
 
 from __future__ import annotations
 
@@ -21,33 +21,33 @@ if TYPE_CHECKING:
 
 
 def prepare(app: App) -> None:
-    """Rows for new digesters, another try where an engine has appeared.
+    """Recover from a crash, add rows for new digesters, and retry where an engine has become available.
 
-    Last, what is pending still and nobody makes comes to rest: it would be waited for without end.
+    Last, pending outputs without a digester are skipped: otherwise they would be waited for without end.
     """
     app.open_vault.staging.sweep()
     recover(app.database, app.rules, now())
     retry_unavailable(app, app.rules.recipes())
-    app.intake.add_missing_digests()
+    app.file_registry.add_missing_digests()
     requeue_restored_outputs(app.database, app.rules, now())
-    _decide_states_again(app)
-    _change_lanes(app)
+    _update_states(app)
+    _update_lanes(app)
     app.ledger.requeue_after_changes(fingerprints_of(app.settings))
     _redo_disclosed(app)
-    app.searching.prepare()
+    app.search_index.prepare()
     skip_removed_outputs(app.database, app.rules, now())
 
 
 def retry_unavailable(app: App, recipes: Sequence[tuple[str, str]]) -> None:
-    """Another try for what failed for want of these engines."""
+    """Retry what failed because these engines were missing."""
     for name, recipe in recipes:
         app.database.write(
             lambda db, name=name, recipe=recipe: digest_queue.wake_unavailable(db, name, recipe, iso(now()))  # type: ignore[misc]
         )
 
 
-def _decide_states_again(app: App) -> None:
-    """Documents whose state an older chyme decided by other rules; once after an upgrade."""
+def _update_states(app: App) -> None:
+    """Update documents whose state an older chyme decided by other rules; once after an upgrade."""
 
     def decide(db: Connection) -> None:
         for file_id in documents.find_inconsistent(db):
@@ -60,26 +60,26 @@ def _decide_states_again(app: App) -> None:
         app.database.write(decide)
 
 
-def _change_lanes(app: App) -> None:
-    """Where digests wait follows from the settings, and these may have changed."""
+def _update_lanes(app: App) -> None:
+    """Move digests to other lanes if changed settings require it."""
     lanes = app.rules.lanes()
-    told = json.dumps(lanes, sort_keys=True)
+    current = json.dumps(lanes, sort_keys=True)
     before = vault_properties.value_of(app.database.read(), "lanes")
-    if before == told:
+    if before == current:
         return
-    known = json.loads(before) if before else {}
+    old_lanes = json.loads(before) if before else {}
 
     def change(db: Connection) -> None:
         for name, lane in lanes.items():
-            if known.get(name) != lane:
+            if old_lanes.get(name) != lane:
                 digest_queue.change_lane(db, name, lane)
-        vault_properties.put(db, "lanes", told)
+        vault_properties.put(db, "lanes", current)
 
     app.database.write(change)
 
 
 def _redo_disclosed(app: App) -> None:
-    """What was made here because its file was private is made again once it is not."""
+    """Make digests again that were made locally because their file was private, and is not any more."""
     found: dict[int, list[str]] = {}
     for digester in app.rules.registry:
         for name in digester.outputs:
@@ -87,9 +87,9 @@ def _redo_disclosed(app: App) -> None:
                 if not app.private(path):
                     found.setdefault(file_id, []).append(name)
 
-    def redo_all(db: Connection) -> None:
+    def requeue_all(db: Connection) -> None:
         for file_id, names in found.items():
             outdated_digests.requeue(db, file_id, names, iso(now()))
 
     if found:
-        app.database.write(redo_all)
+        app.database.write(requeue_all)

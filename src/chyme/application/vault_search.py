@@ -54,8 +54,8 @@ class VaultSearch:
         elsewhere = not (is_local(settings.meilisearch_url) and is_local(settings.qdrant_url))
         self.pusher = Pusher(database, self.engines, clock, private if elsewhere else None) if self.engines else None
         index: Index = RemoteIndex(database.read, local, self.engines) if self.engines else local
-        self.questions = create_query_embedder(settings, ledger)
-        self.search = Search(database.read, index, self.questions, form_of)
+        self.query_embedder = create_query_embedder(settings, ledger)
+        self.search = Search(database.read, index, self.query_embedder, form_of)
 
     def prepare(self) -> None:
         """Before digesting: files that only another embedder has read are to be read again."""
@@ -74,7 +74,7 @@ class VaultSearch:
         """Have the first question find all in memory; returns at once."""
         serving = embedders.get_serving(self._database.read())
         if serving is not None:
-            self.questions.preload(serving.model)
+            self.query_embedder.preload(serving.model)
             self._cache.preload(serving)
 
     def finish_embedder_migration(self) -> None:
@@ -127,7 +127,7 @@ class VaultSearch:
         """Before the database: threads here read it."""
         if self.pusher is not None:
             self.pusher.close()
-        self.questions.close()
+        self.query_embedder.close()
         self._cache.close()
         if self.engines is not None:
             self.engines.close()

@@ -1,4 +1,4 @@
-"""How files come, change, move and go, each in one transaction."""
+"""Registers files that appear, change, move and vanish, each change in one transaction."""
 
 from __future__ import annotations
 
@@ -18,32 +18,32 @@ from chyme.text.titles import title_from_json
 
 
 class FileRegistry:
-    """The door through which the scan tells what it found."""
+    """Writes what a scan found into the database."""
 
     def __init__(self, database: Database, rules: Rules, clock: Callable[[], datetime]) -> None:
         self._database = database
         self._rules = rules
         self._clock = clock
-        self.on_change: Callable[[], None] = lambda: None  # somebody may want to begin at once
+        self.on_change: Callable[[], None] = lambda: None  # called after new files were recorded, to start digesting
 
     def record(self, found: Sequence[Seen | Move]) -> None:
-        """New files, new content or new stamps at known paths, and files that are elsewhere now; in this order."""
+        """Record new files, new content or stamps at known paths, and moved files, in the given order."""
         now = iso(self._clock())
 
-        def take_all(db: Connection) -> None:
-            for each in found:
-                if isinstance(each, Move):
-                    self._move(db, each, now)
+        def record_all(db: Connection) -> None:
+            for item in found:
+                if isinstance(item, Move):
+                    self._move(db, item, now)
                 else:
-                    self._arrive(db, each, now)
+                    self._record_file(db, item, now)
 
-        self._database.write(take_all)
+        self._database.write(record_all)
         self.on_change()
 
-    def _arrive(self, db: Connection, seen: Seen, now: str) -> None:
+    def _record_file(self, db: Connection, seen: Seen, now: str) -> None:
         known = files.by_path(db, seen.path)
         if known is None:
-            file = _file(files.insert(db, seen, now), seen)
+            file = _file_from(files.insert(db, seen, now), seen)
             documents.register(db, file.id, now)
             for recorder in self._rules.recorders:
                 recorder.added(db, file)
@@ -54,11 +54,11 @@ class FileRegistry:
                 output_updates.update_document(db, self._rules, known, digests.of_file(db, known.id), now)
                 events.record(db, now, "file", known.id, known.path, None, "returned")
             return
-        elif self._is_of_same_page(db, known, seen):
+        elif self._is_same_page(db, known, seen):
             file = self._rewrite_link(db, known, seen, now)
         else:
             files.update_content(db, known.id, seen, now)
-            file = _file(known.id, seen, known.generation + 1)
+            file = _file_from(known.id, seen, known.generation + 1)
             self._forget_digests(db, known)
             documents.clear_findings(db, file.id, now)
             for recorder in self._rules.recorders:
@@ -71,7 +71,7 @@ class FileRegistry:
         output_updates.update_document(db, self._rules, file, rows, now)
         events.record(db, now, "file", file.id, file.path, None, "new" if known is None else "changed")
 
-    def _is_of_same_page(self, db: Connection, known: File, seen: Seen) -> bool:
+    def _is_same_page(self, db: Connection, known: File, seen: Seen) -> bool:
         """Whether a link still leads to the page that was captured for it; the note beside it may have changed."""
         if seen.link is None or (known.kind, known.mime) != (seen.kind, seen.mime):
             return False
@@ -82,9 +82,9 @@ class FileRegistry:
         )
 
     def _rewrite_link(self, db: Connection, known: File, seen: Seen, now: str) -> File:
-        """What was captured stays, for it may not be had again; all else is made anew, and serves until then."""
+        """Keep the captured page, which may be gone from the web; other outputs are made again, and stay until then."""
         files.update_content(db, known.id, seen, now)
-        file = _file(known.id, seen, known.generation + 1)
+        file = _file_from(known.id, seen, known.generation + 1)
         captured = self._rules.captured_whole(digests.of_file(db, file.id))
         digest_queue.hold(db, file.id, False)
         reset(db, self._rules, file, [n for n in self._rules.outputs if n not in captured], digests.NEW, now)
@@ -103,14 +103,14 @@ class FileRegistry:
         digests.delete_all(db, file.id)
 
     def _move(self, db: Connection, move: Move, now: str) -> None:
-        """A file that is elsewhere now keeps everything."""
+        """Give a file its new path; it keeps all its digests."""
         file, seen = files.by_id(db, move.file_id), move.seen
         if file is None:
             return
-        holder = files.by_path(db, seen.path)
-        if holder is not None and holder.id != file.id:
-            self._rename(db, holder, displaced_path(holder), holder.escaped, now)
-            self._hide(db, holder, now)  # until it turns up elsewhere: two files may have exchanged their names
+        occupant = files.by_path(db, seen.path)
+        if occupant is not None and occupant.id != file.id:
+            self._rename(db, occupant, displaced_path(occupant), occupant.escaped, now)
+            self._hide(db, occupant, now)  # until it is found elsewhere: two files may have swapped names
         self._rename(db, file, seen.path, seen.escaped, now)
         files.update_stamp(db, file.id, seen.stamp, now)
         digest_queue.hold(db, file.id, False)
@@ -118,49 +118,49 @@ class FileRegistry:
         if moved is not None and document is not None:
             for recorder in self._rules.recorders:
                 recorder.renamed(db, moved)
-            if file.vanished_at is not None:  # what was under way may have ended while nobody looked at it
+            if file.vanished_at is not None:  # its digests may have finished while it was hidden
                 output_updates.update_document(db, self._rules, moved, digests.of_file(db, moved.id), now)
-        was_at = None if file.path.startswith((DISPLACED, TRASHED)) else file.path
-        events.record(db, now, "file", file.id, seen.path, None, "moved", was_at)
+        old_path = None if file.path.startswith((DISPLACED, TRASHED)) else file.path
+        events.record(db, now, "file", file.id, seen.path, None, "moved", old_path)
 
     def _rename(self, db: Connection, file: File, path: str, escaped: bool, now: str) -> None:
         files.move(db, file.id, path, escaped, now)
         artifacts.move(db, file.path, path)
         digests.move(db, file.id, artifacts.path_hash(file.path), artifacts.path_hash(path))
 
-    def _hide(self, db: Connection, file: File, now: str, why: str | None = None) -> bool:
+    def _hide(self, db: Connection, file: File, now: str, reason: str | None = None) -> bool:
         hidden = files.mark_vanished(db, file.id, now)
         if hidden:
             digest_queue.hold(db, file.id, True)
-            events.record(db, now, "file", file.id, file.path, None, "vanished", why)
+            events.record(db, now, "file", file.id, file.path, None, "vanished", reason)
         return hidden
 
-    def hide_missing(self, lost: Sequence[File]) -> int:
-        """Hide files that are not there any more. Returns how many were hidden.
+    def hide_missing(self, missing: Sequence[File]) -> int:
+        """Hide files that no longer exist. Return how many were hidden.
 
-        One that another process has found elsewhere since is left alone.
+        A file that another process has found elsewhere in the meantime is left alone.
         """
         now = iso(self._clock())
 
-        def vanish_all(db: Connection) -> int:
+        def hide_all(db: Connection) -> int:
             count = 0
-            for file in lost:
+            for file in missing:
                 present = files.by_id(db, file.id)
                 if present is not None and (present.path, present.stamp) == (file.path, file.stamp):
                     count += self._hide(db, present, now)
             return count
 
-        return self._database.write(vanish_all)
+        return self._database.write(hide_all)
 
     def hide_trashed(self, file: File) -> bool:
-        """Hide a file that a person takes away, and free its path: whoever comes there is another file.
+        """Hide a file that a user deletes, and free its path for other files.
 
-        It is recognised wherever it turns up again, and not purged while it is in the trash. False when it is
-        elsewhere by now.
+        It is recognised wherever it reappears, and not purged while it is in the trash. Return False if it has moved
+        in the meantime.
         """
         now = iso(self._clock())
 
-        def put_away(db: Connection) -> bool:
+        def hide(db: Connection) -> bool:
             present = files.by_id(db, file.id)
             if present is None or present.path != file.path:
                 return False
@@ -168,10 +168,10 @@ class FileRegistry:
             self._hide(db, present, now, TRASH_REASON)
             return True
 
-        return self._database.write(put_away)
+        return self._database.write(hide)
 
     def purge(self, file: File) -> bool:
-        """Leave nothing of a vanished file. False when it came back meanwhile or somebody works on it."""
+        """Forget a vanished file completely. Return False if it has come back or is being digested."""
         reader = self._database.read()
         prepared = [(recorder, recorder.prepare_purge(reader, file)) for recorder in self._rules.recorders]
         now = iso(self._clock())
@@ -180,8 +180,8 @@ class FileRegistry:
             present = files.by_id(db, file.id)
             if present is None or present.vanished_at is None or leases.owner_of(db, file.id) is not None:
                 return False
-            for recorder, extra in prepared:
-                recorder.purge(db, present, extra)
+            for recorder, data in prepared:
+                recorder.purge(db, present, data)
             artifacts.remove(db, present.path)
             events.forget_file(db, present.id)
             files.delete(db, present.id)
@@ -191,12 +191,12 @@ class FileRegistry:
         return self._database.write(purge_one)
 
     def sweep(self) -> None:
-        """Free what purged files left behind, after the last of them."""
+        """Free what purged files left behind; called after the last of them."""
         for recorder in self._rules.recorders:
             recorder.sweep(self._database)
 
     def add_missing_digests(self) -> int:
-        """Give files the rows of digesters that were added since. Returns how many files."""
+        """Add rows for digesters that are new since a file was registered. Return the number of files."""
         total = last = 0
         while missing := digests.find_files_missing(self._database.read(), self._rules.outputs, last):
             now = iso(self._clock())
@@ -215,5 +215,5 @@ class FileRegistry:
         return total
 
 
-def _file(file_id: int, seen: Seen, generation: int = 1) -> File:
+def _file_from(file_id: int, seen: Seen, generation: int = 1) -> File:
     return File(file_id, seen.path, seen.name, seen.kind, seen.mime, seen.stamp, seen.hash, generation, seen.escaped)

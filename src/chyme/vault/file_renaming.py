@@ -1,4 +1,4 @@
-"""Change the name of a file of the vault on disk: in its folder, as it was known, and in nobody's place."""
+"""Renames a file of the vault on disk, within its folder, if it is unchanged, and without replacing another file."""
 
 from __future__ import annotations
 
@@ -17,60 +17,60 @@ from chyme.model import File, Seen
 from chyme.vault.open_vault import OpenVault
 from chyme.vault.safe_rename import rename_in
 
-_MOST_TRIES = 100
+_MAX_TRIES = 100
 
 
 class RenameError(UsageError):
-    """The file keeps its name. The message goes behind its path: why, and what helps."""
+    """The file keeps its name. The message follows its path, and says why and what helps."""
 
 
 class FreeNames:
-    """Which names are taken in the folders of the vault, in capitals or not: disks differ in what they tell apart."""
+    """The names taken in folders of the vault; ignores case, because some file systems do."""
 
     def __init__(self, vault: OpenVault) -> None:
         self._vault = vault
-        self._taken: dict[str, set[str]] = {}  # folder → names in one spelling
+        self._taken: dict[str, set[str]] = {}  # folder → normalised names
 
     def take(self, file: File, wanted: str) -> str:
-        """The name, or the next one with a number that nobody has; it is taken from now on."""
-        taken = self._in(_folder(_raw(file)))
+        """Reserve and return the wanted name, or the first numbered one that is free."""
+        taken = self._names_in(_folder_of(_raw_path(file)))
         extension = wanted[len(without_extension(wanted)) :]
         for number in count(1):
             name = numbered_name(wanted, number, extension)
-            if _alike(name) not in taken:
-                taken.add(_alike(name))
+            if _normalise(name) not in taken:
+                taken.add(_normalise(name))
                 return name
         raise AssertionError("there is always another number")
 
-    def _in(self, folder: str) -> set[str]:
+    def _names_in(self, folder: str) -> set[str]:
         if folder not in self._taken:
             try:
                 with self._vault.folder.open_folder(folder) as handle:
-                    self._taken[folder] = set(map(_alike, os.listdir(handle)))
+                    self._taken[folder] = set(map(_normalise, os.listdir(handle)))
             except OSError:
-                self._taken[folder] = set()  # whoever renames is told why that cannot be
+                self._taken[folder] = set()  # renaming will report the reason
         return self._taken[folder]
 
 
 def rename_on_disk(vault: OpenVault, file: File, name: str, another: Callable[[], str]) -> Move:
-    """Where the file is from now on. `another` gives the next name to try when somebody was quicker.
+    """Rename the file and return the move. `another` gives the next name to try if a name was taken meanwhile.
 
-    Raises RenameError, and then nothing has changed.
+    Raises RenameError, and changes nothing, if that fails.
     """
-    raw = _raw(file)
+    raw = _raw_path(file)
     try:
-        with vault.folder.open_folder(_folder(raw)) as handle:
+        with vault.folder.open_folder(_folder_of(raw)) as handle:
             _refuse_changed(vault, file, raw)
-            for _ in range(_MOST_TRIES):
+            for _ in range(_MAX_TRIES):
                 if vault.scanner.ignores(raw_path_beside(raw, name)):
                     raise RenameError(f"chyme would pass over it as {name} (.chymeignore)")
                 _refuse_uncovering(vault, file, name)
                 try:
-                    rename_in(handle, _name(raw), name)
+                    rename_in(handle, _name_of(raw), name)
                 except FileExistsError:
                     name = another()
                     continue
-                return _moved(vault, file, raw_path_beside(raw, name))
+                return _move_to(vault, file, raw_path_beside(raw, name))
     except OSError as error:
         reason = error.strerror or type(error).__name__
         raise RenameError(f"cannot be renamed ({reason}); see who may write in its folder") from error
@@ -78,25 +78,25 @@ def rename_on_disk(vault: OpenVault, file: File, name: str, another: Callable[[]
 
 
 def sync_folders(vault: OpenVault, moves: Iterable[Move]) -> None:
-    """What was renamed must be so after a power cut too, before anybody writes it down."""
-    for folder in {_folder(decode_path(move.seen.path)) for move in moves}:
+    """Make renames survive a power cut, before they are recorded in the database."""
+    for folder in {_folder_of(decode_path(move.seen.path)) for move in moves}:
         with contextlib.suppress(OSError), vault.folder.open_folder(folder) as handle:
             os.fsync(handle)
 
 
 def path_beside(file: File, name: str) -> str:
     """The path of a file of this name in the same folder."""
-    return encode_path(raw_path_beside(_raw(file), name))[0]
+    return encode_path(raw_path_beside(_raw_path(file), name))[0]
 
 
 def raw_path_beside(raw: str, name: str) -> str:
-    folder = _folder(raw)
+    folder = _folder_of(raw)
     return f"{folder}/{name}" if folder else name
 
 
 def name_on_disk(path: str) -> str:
     """The last part of a path, as the disk spells it."""
-    return _name(decode_path(path))
+    return _name_of(decode_path(path))
 
 
 def _refuse_changed(vault: OpenVault, file: File, raw: str) -> None:
@@ -108,31 +108,31 @@ def _refuse_changed(vault: OpenVault, file: File, raw: str) -> None:
 
 
 def _refuse_uncovering(vault: OpenVault, file: File, name: str) -> None:
-    """No file stops being private because it is called otherwise: it would be sent to a model."""
+    """Refuse a name under which a private file would no longer be private and be sent to a model."""
     if vault.private.problem is not None:
         raise RenameError(f"keeps its name for now: {vault.private.problem}")
     if vault.private(file.path) and not vault.private(path_beside(file, name)):
         raise RenameError(f"is private, and would not be so as {name}; add a pattern for that to .chymeprivate first")
 
 
-def _moved(vault: OpenVault, file: File, raw: str) -> Move:
+def _move_to(vault: OpenVault, file: File, raw: str) -> Move:
     path, escaped = encode_path(raw)
     status = vault.folder.status(raw)
     stamp = stamp_of(status) if status is not None else file.stamp
     return Move(file.id, Seen(path, escaped, file.kind, file.mime, stamp, file.hash))
 
 
-def _raw(file: File) -> str:
+def _raw_path(file: File) -> str:
     return decode_path(file.path) if file.escaped else file.path
 
 
-def _folder(raw: str) -> str:
+def _folder_of(raw: str) -> str:
     return raw.rpartition("/")[0]
 
 
-def _name(raw: str) -> str:
+def _name_of(raw: str) -> str:
     return raw.rpartition("/")[2]
 
 
-def _alike(name: str) -> str:
+def _normalise(name: str) -> str:
     return unicodedata.normalize("NFC", name).casefold()

@@ -20,17 +20,17 @@ from chyme.vault.intake.upload_staging import UploadStaging
 from chyme.vault.private_files import PrivateFiles
 from chyme.vault.watch.scanner import Scanner
 
-PATIENCE_SECONDS = 0.5  # to wait for a scan under way
-MAX_WAITING_REQUESTS = 4  # that do so at the same time
+PATIENCE_SECONDS = 0.5  # how long to wait for a running scan
+MAX_WAITING_REQUESTS = 4  # how many may wait at the same time
 
 
 @dataclass(frozen=True, slots=True)
 class UploadLimits:
-    """What one upload may bring."""
+    """The limits of one upload."""
 
     files: int
     bytes: int
-    free_mb: int  # that must be left on the disk afterwards
+    free_mb: int  # that must stay free on the disk
 
 
 class OpenVault:
@@ -53,14 +53,14 @@ class OpenVault:
         self._waiting = threading.BoundedSemaphore(MAX_WAITING_REQUESTS)
 
     def find(self, db: Connection, path: str) -> File:
-        """The file at this path; UsageError where there is none."""
+        """Return the file at this path; raises UsageError if there is none."""
         file = files.by_path(db, path)
         if file is None:
             raise UsageError(f"{path}: is not a file of this vault; 'chyme digest' takes in what is new")
         return file
 
     def files_below(self, paths: Sequence[str]) -> list[File]:
-        """The files that a person means by these paths; none means all."""
+        """Return the files at and below these paths; without paths, all files."""
         db = self.database.read()
         if not paths:
             return files.below(db, "")
@@ -73,37 +73,37 @@ class OpenVault:
         return list(found.values())
 
     def has_file(self, path: str) -> bool:
-        """Whether there is such a file; one that was just put there is registered first."""
+        """Whether this file exists; a new one is registered first."""
         if files.by_path(self.database.read(), path) is not None:
             return True
         try:
             inside = self.folder.relative(os.fspath(self.folder.root / decode_path(path)))
             status = self.folder.status(decode_path(inside))
-        except (UsageError, OSError, ValueError):  # outside, too long, or no path at all
+        except (UsageError, OSError, ValueError):  # outside the vault, too long, or not a path
             return False
         if status is None or not stat.S_ISREG(status.st_mode):
             return False
         self.ingest([decode_path(inside)])
         return files.by_path(self.database.read(), path) is not None
 
-    def ingest(self, raw: Sequence[str]) -> None:
-        """Register files (paths as the disk spells them) now, or soon where a scan is under way.
+    def ingest(self, raw_paths: Sequence[str]) -> None:
+        """Register files (paths as spelled on disk) now, or soon if a scan is running.
 
-        A first scan may take hours, and a few requests that wait for it would occupy the whole server.
+        A first scan may take hours, and a few requests that wait for it would block the whole server.
         """
         if self.rescan_path is None:
-            self.scanner.scan_paths(raw)
+            self.scanner.scan_paths(raw_paths)
             return
         may_wait = self._waiting.acquire(blocking=False)
         try:
-            if self.scanner.scan_paths_within(raw, PATIENCE_SECONDS if may_wait else 0.0) is None:
-                self.schedule_check(raw)
+            if self.scanner.scan_paths_within(raw_paths, PATIENCE_SECONDS if may_wait else 0.0) is None:
+                self.schedule_check(raw_paths)
         finally:
             if may_wait:
                 self._waiting.release()
 
-    def schedule_check(self, raw: Sequence[str]) -> None:
-        """Files were put at these paths (as the disk spells them): have the watcher check them at once."""
+    def schedule_check(self, raw_paths: Sequence[str]) -> None:
+        """Have the watcher check these paths (as spelled on disk) at once, because files were written there."""
         if self.rescan_path is not None:
-            for path in raw:
+            for path in raw_paths:
                 self.rescan_path(path)

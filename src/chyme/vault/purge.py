@@ -19,13 +19,13 @@ def purge_vanished(
     confirmed: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> int:
-    """Forget the files that vanished at or before this moment. Returns how many.
+    """Forget the files that vanished at or before this moment. Return how many.
 
-    After a suspicious scan nothing is purged until a person confirms it.
+    After a suspicious scan nothing is purged until a user confirms it.
     """
-    waits = vault_properties.value_of(database.read(), PURGE_WAITS)
-    if waits and not confirmed:
-        raise UsageError(waits)
+    blocker = vault_properties.value_of(database.read(), PURGE_WAITS)
+    if blocker and not confirmed:
+        raise UsageError(blocker)
     found = files.vanished_before(database.read(), before)
     count = 0
     for number, file in enumerate(found):

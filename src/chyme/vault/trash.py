@@ -1,4 +1,4 @@
-"""Files that were deleted here: kept with all that is known about them until somebody empties the trash."""
+"""Deleted files, which are kept with everything known about them until the trash is emptied."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from chyme.vault.safe_move import move
 FOLDER = "trash"
 NOTE = ".json"
 NOTE_BYTES = 100_000
-_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_CREATE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _ID = re.compile(r"[0-9]{8}T[0-9]{12}Z-[0-9a-f]{8}")
 
 
 @dataclass(frozen=True, slots=True)
 class TrashEntry:
-    """A file in the trash: where it was, and since when it has not been there."""
+    """A file in the trash: its former path, and when it was deleted."""
 
     id: str
     path: str
@@ -41,7 +41,7 @@ class TrashEntry:
 
 @dataclass(frozen=True, slots=True)
 class RestoredFile:
-    """A file that is in the vault again; under another name where its own is taken."""
+    """A file that is back in the vault; under another name if its own is taken."""
 
     id: str
     was: str
@@ -49,9 +49,9 @@ class RestoredFile:
 
 
 class Trash:
-    """In the state folder: `ID/NAME` is the file itself, `ID.json` says where it was.
+    """The trash in the state folder: `ID/NAME` is the file itself, `ID.json` says where it was.
 
-    The database lets a file go before the disk does: a crash in between leaves a file that the next scan recognises.
+    A file is hidden in the database before it is moved on disk: after a crash in between, the next scan recognises it.
     """
 
     def __init__(self, vault: OpenVault, on_purged: Callable[[], None]) -> None:
@@ -59,124 +59,125 @@ class Trash:
         self._on_purged = on_purged
 
     def put(self, paths: Sequence[str]) -> list[TrashEntry]:
-        """Take these files out of the vault. Nothing is done unless all of them are there."""
-        found = [self._known(path) for path in dict.fromkeys(paths)]
+        """Move these files into the trash. Nothing is done unless all of them exist."""
+        found = [self._find_file(path) for path in dict.fromkeys(paths)]
         return [self._put(file) for file in found]
 
     def list_all(self) -> list[TrashEntry]:
-        """What is in the trash, newest first."""
-        with self._opened() as trash:
-            found = [self._noted(trash, id_) for id_ in _ids(trash)]
-        return sorted((each[0] for each in found if each), key=lambda one: one.id, reverse=True)
+        """Return the files in the trash, newest first."""
+        with self._open_trash() as trash:
+            notes = [self._read_note(trash, id_) for id_ in _list_ids(trash)]
+        return sorted((note[0] for note in notes if note), key=lambda entry: entry.id, reverse=True)
 
     def restore(self, ids: Sequence[str]) -> list[RestoredFile]:
-        """Put these files back where they were, or beside whoever is there now. Nothing is digested again."""
-        with self._opened() as trash:
-            wanted = [self._wanted(trash, id_) for id_ in dict.fromkeys(ids)]
-            back: list[RestoredFile] = []
+        """Put these files back, under another name if theirs is taken. Nothing is digested again."""
+        with self._open_trash() as trash:
+            wanted = [self._find_entry(trash, id_) for id_ in dict.fromkeys(ids)]
+            restored: list[RestoredFile] = []
             try:
-                for trashed, _ in wanted:
-                    back.append(self._bring_back(trash, trashed))
-            finally:  # those before one that cannot be brought back are there
-                if back:
-                    self._vault.ingest([decode_path(one.path) for one in back])
-        return back
+                for entry, _ in wanted:
+                    restored.append(self._restore(trash, entry))
+            finally:  # if one fails, those before it are back
+                if restored:
+                    self._vault.ingest([decode_path(file.path) for file in restored])
+        return restored
 
     def empty(self, ids: Sequence[str] | None = None) -> int:
-        """Delete these for good, or all, with everything known about them. Returns how many."""
-        with self._opened() as trash:
-            wanted = [one.id for one in self.list_all()] if ids is None else list(dict.fromkeys(ids))
-            found = [self._wanted(trash, id_) for id_ in wanted]
-            for trashed, _ in found:
-                _delete(trash, trashed.id)
-            aside = files.in_trash(self._vault.database.read())  # before the notes: a file has its note first
-            self._forget(aside, {each[1] for id_ in _ids(trash) if (each := self._noted(trash, id_))})
+        """Delete these files (None: all) for good, with everything known about them. Return how many."""
+        with self._open_trash() as trash:
+            wanted = [entry.id for entry in self.list_all()] if ids is None else list(dict.fromkeys(ids))
+            found = [self._find_entry(trash, id_) for id_ in wanted]
+            for entry, _ in found:
+                _delete(trash, entry.id)
+            # Before the notes are read: a file gets its note before it is hidden.
+            hidden = files.in_trash(self._vault.database.read())
+            self._purge_deleted(hidden, {note[1] for id_ in _list_ids(trash) if (note := self._read_note(trash, id_))})
         self._on_purged()
         return len(found)
 
-    def _known(self, path: str) -> File:
+    def _find_file(self, path: str) -> File:
         file = files.by_path(self._vault.database.read(), path)
         if file is None or file.vanished_at is not None:
             raise UsageError(f"{path}: is not a file of this vault; 'chyme digest' takes in what is new")
         return file
 
     def _put(self, file: File) -> TrashEntry:
-        at = now()
+        deleted_at = now()
         raw = decode_path(file.path) if file.escaped else file.path
         folder, _, name = raw.rpartition("/")
-        id_ = f"{at:%Y%m%dT%H%M%S%f}Z-{secrets.token_hex(4)}"
-        trashed = TrashEntry(id_, file.path, iso(at), file.size)
+        id_ = f"{deleted_at:%Y%m%dT%H%M%S%f}Z-{secrets.token_hex(4)}"
+        entry = TrashEntry(id_, file.path, iso(deleted_at), file.size)
         try:
-            with self._opened() as trash, self._vault.folder.open_folder(folder) as here:
-                _refuse_missing(here, name)
-                _write_note(trash, trashed, file.id)
+            with self._open_trash() as trash, self._vault.folder.open_folder(folder) as source:
+                _refuse_missing(source, name)
+                _write_note(trash, entry, file.id)
                 try:
                     os.mkdir(id_, 0o700, dir_fd=trash)
                     if not self._vault.registry.hide_trashed(file):
-                        raise FileNotFoundError  # it is elsewhere by now
-                    with _inside(trash, id_) as there:
-                        move(here, name, there, name)
-                    self._vault.registry.hide_trashed(file)  # a scan may have found it again in between
+                        raise FileNotFoundError  # it has moved meanwhile
+                    with _open_entry(trash, id_) as target:
+                        move(source, name, target, name)
+                    self._vault.registry.hide_trashed(file)  # a scan may have found it in between
                 except BaseException:
                     _delete(trash, id_, keep_files=True)
                     raise
         except OSError as error:
-            self._vault.ingest([raw])  # whatever is there is known again
+            self._vault.ingest([raw])  # register again what is there
             if isinstance(error, FileNotFoundError | NotADirectoryError):
                 raise UsageError(f"{file.path}: is not there any more") from error
             reason = error.strerror or type(error).__name__
             raise VaultError(f"{file.path}: cannot be deleted ({reason}); see who may write in its folder") from error
-        return trashed
+        return entry
 
-    def _bring_back(self, trash: int, trashed: TrashEntry) -> RestoredFile:
-        raw = decode_path(trashed.path)
+    def _restore(self, trash: int, entry: TrashEntry) -> RestoredFile:
+        raw = decode_path(entry.path)
         folder, _, name = raw.rpartition("/")
         extension = name[len(without_extension(name)) :]
         try:
-            with _inside(trash, trashed.id) as there, self._vault.folder.open_folder(folder, make=True) as here:
-                kept = next(iter(os.listdir(there)))
+            with _open_entry(trash, entry.id) as source, self._vault.folder.open_folder(folder, make=True) as target:
+                stored_name = next(iter(os.listdir(source)))
                 for number in count(1):
                     free = numbered_name(name, number, extension)
                     with contextlib.suppress(FileExistsError):
-                        move(there, kept, here, free)
+                        move(source, stored_name, target, free)
                         break
         except (OSError, StopIteration) as error:
             reason = error.strerror if isinstance(error, OSError) else "the file is not in the trash any more"
-            raise VaultError(f"{trashed.path}: cannot be brought back ({reason})") from error
-        _delete(trash, trashed.id)
+            raise VaultError(f"{entry.path}: cannot be brought back ({reason})") from error
+        _delete(trash, entry.id)
         path = f"{folder}/{free}" if folder else free
-        return RestoredFile(trashed.id, trashed.path, encode_path(path)[0])
+        return RestoredFile(entry.id, entry.path, encode_path(path)[0])
 
-    def _forget(self, aside: Sequence[File], kept: set[int]) -> None:
-        """What was known about files goes with them, unless they turned up elsewhere; also after tidying by hand."""
-        for file in aside:
-            if file.id not in kept:
+    def _purge_deleted(self, hidden: Sequence[File], in_trash: set[int]) -> None:
+        """Forget hidden files without a note, even if it was deleted by hand, unless they have reappeared elsewhere."""
+        for file in hidden:
+            if file.id not in in_trash:
                 self._vault.registry.purge(file)
 
-    def _wanted(self, trash: int, id_: str) -> tuple[TrashEntry, int]:
-        found = self._noted(trash, id_)
+    def _find_entry(self, trash: int, id_: str) -> tuple[TrashEntry, int]:
+        found = self._read_note(trash, id_)
         if found is None:
             raise NotInTrash(f"{id_[:50]!r}: is not in the trash; 'chyme trash list' tells what is")
         return found
 
-    def _noted(self, trash: int, id_: str) -> tuple[TrashEntry, int] | None:
-        """What was noted about a file in the trash, and its number in the database."""
+    def _read_note(self, trash: int, id_: str) -> tuple[TrashEntry, int] | None:
+        """Read the note of a file in the trash: its entry, and its id in the database."""
         if not _ID.fullmatch(id_):
             return None
         try:
             with open(os.open(id_ + NOTE, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=trash), "rb") as stream:
-                told = json.loads(stream.read(NOTE_BYTES))
-            path, at, size, file_id = told["path"], told["at"], told["size"], told["file_id"]
+                note = json.loads(stream.read(NOTE_BYTES))
+            path, at, size, file_id = note["path"], note["at"], note["size"], note["file_id"]
             path.encode()
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
             return None
         parts = decode_path(path).split("/")
         if not all(parts) or {".", ".."} & set(parts) or "\0" in path or any(map(is_state, parts)):
-            return None  # a backup may have brought it along
+            return None  # the note may come from a tampered backup
         return TrashEntry(id_, path, str(at), int(size)), int(file_id)
 
     @contextlib.contextmanager
-    def _opened(self) -> Iterator[int]:
+    def _open_trash(self) -> Iterator[int]:
         self._vault.database.presence.require()
         folder = self._vault.state / FOLDER
         try:
@@ -191,11 +192,11 @@ class Trash:
 
 
 class NotInTrash(UsageError):
-    """There is no such thing in the trash."""
+    """There is no such file in the trash."""
 
 
 @contextlib.contextmanager
-def _inside(trash: int, id_: str) -> Iterator[int]:
+def _open_entry(trash: int, id_: str) -> Iterator[int]:
     handle = os.open(id_, FOLDER_ITSELF, dir_fd=trash)
     try:
         yield handle
@@ -203,7 +204,7 @@ def _inside(trash: int, id_: str) -> Iterator[int]:
         os.close(handle)
 
 
-def _ids(trash: int) -> list[str]:
+def _list_ids(trash: int) -> list[str]:
     return [name.removesuffix(NOTE) for name in os.listdir(trash) if name.endswith(NOTE)]
 
 
@@ -213,22 +214,22 @@ def _refuse_missing(folder: int, name: str) -> None:
         raise FileNotFoundError
 
 
-def _write_note(trash: int, trashed: TrashEntry, file_id: int) -> None:
-    told = json.dumps({**asdict(trashed), "file_id": file_id}, ensure_ascii=False).encode()
-    with open(os.open(trashed.id + NOTE, _NEW, 0o600, dir_fd=trash), "wb") as stream:
-        stream.write(told)
+def _write_note(trash: int, entry: TrashEntry, file_id: int) -> None:
+    note = json.dumps({**asdict(entry), "file_id": file_id}, ensure_ascii=False).encode()
+    with open(os.open(entry.id + NOTE, _CREATE_FLAGS, 0o600, dir_fd=trash), "wb") as stream:
+        stream.write(note)
         stream.flush()
         os.fsync(stream.fileno())
 
 
 def _delete(trash: int, id_: str, keep_files: bool = False) -> None:
-    """The files first: what has a note can be brought back."""
+    """Delete the files before the note: a file with a note can be restored."""
     try:
-        with _inside(trash, id_) as there:
-            for name in os.listdir(there):
+        with _open_entry(trash, id_) as folder:
+            for name in os.listdir(folder):
                 if keep_files:
                     return
-                os.unlink(name, dir_fd=there)
+                os.unlink(name, dir_fd=folder)
         os.rmdir(id_, dir_fd=trash)
     except FileNotFoundError:
         pass

@@ -1,1 +1,1 @@
-"""Documents, digests and edits as plain files."""
+"""Exports documents, digests and edits as plain files."""

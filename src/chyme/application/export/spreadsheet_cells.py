@@ -1,4 +1,4 @@
-"""Texts as cells of a spreadsheet, which must show them and never calculate them."""
+"""Escapes texts for spreadsheets, which must not evaluate them as formulas."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 
 def escape_formula(text: str) -> str:
-    """A cell that no spreadsheet takes for a formula: whatever begins like one gets an apostrophe in front."""
+    """Put an apostrophe before a text that begins like a formula."""
     return f"'{text}" if text.startswith(FORMULA) or text.lstrip().startswith(FORMULA[:4]) else text

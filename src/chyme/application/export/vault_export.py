@@ -1,4 +1,4 @@
-"""Write documents, digests and edits as plain files, for any other program to read."""
+"""Exports documents, digests and edits as plain files that any program can read."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from chyme.speech.people.edits import as_json as person_json
 from chyme.understanding.tables import edits
 from chyme.understanding.tags.vault_tags import as_json as tag_json
 
-MARK = "export.json"  # by this an earlier export is known
+MARK = "export.json"  # marks the folder of an earlier export
 FILES = "files"
 TABLE, PEOPLE, TAGS, SPEND = "documents.csv", "people.json", "tags.json", "spend.json"
 PARTIAL = ".partial"
-AT_ONCE = 500
-EVER = 36_500  # days
+BATCH = 500
+ALL_DAYS = 36_500
 COLUMNS = ("path", "title", "date", "kind", "mime", "language", "tags", "state", "pages", "size", "added", "summary")
 
 
@@ -42,7 +42,7 @@ class ExportResult:
 
     folder: Path
     files: int
-    written: int  # of the plain files
+    written: int  # number of plain files
     unchanged: int
 
 
@@ -54,15 +54,15 @@ def export_vault(
     spend: bool = False,
     progress: Callable[[int], None] | None = None,
 ) -> ExportResult:
-    """Every file is exported by itself, so that it can be interrupted, and goes on where it was when done again."""
-    target = _place_for(app, folder)
+    """Export each file separately, so that an interrupted export continues where it was when it is run again."""
+    target = _prepare_folder(app, folder)
     export = _Export(app, target, artifacts)
     try:
         for count, row in enumerate(_rows(app), 1):
-            export.file(row)
+            export.write_document(row)
             if progress is not None and count % 100 == 0:
                 progress(count)
-        export.lists(spend)
+        export.write_tables(spend)
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             raise DiskFull(
@@ -75,8 +75,8 @@ def export_vault(
 
 
 def csv_lines(app: App) -> Iterator[str]:
-    """All documents as CSV, line by line."""
-    line = _Line()
+    """Yield all documents as CSV, line by line."""
+    line = _LineBuffer()
     writer = csv.writer(line)
     writer.writerow(COLUMNS)
     yield line.text
@@ -85,7 +85,7 @@ def csv_lines(app: App) -> Iterator[str]:
         yield line.text
 
 
-class _Line:
+class _LineBuffer:
     text = ""
 
     def write(self, text: str) -> int:
@@ -94,23 +94,23 @@ class _Line:
 
 
 def _cells(row: ExportRow) -> list[str]:
-    told = (
+    cells = (
         *(row.path, row.title or row.path.rpartition("/")[2], row.date or "", row.kind, row.mime, row.language or ""),
         *("; ".join(row.tags), row.state, "" if row.pages is None else str(row.pages), str(row.size)),
         *(row.created_at, row.summary or ""),
     )
-    return [escape_formula(cell) for cell in told]
+    return [escape_formula(cell) for cell in cells]
 
 
 def _rows(app: App) -> Iterator[ExportRow]:
-    """Some at a time: who exports for an hour holds up nobody, and no more is in memory than that."""
+    """Read rows in batches: a long export neither blocks other work nor fills the memory."""
     last = ""
-    while found := rows.list_after(app.database.read(), last, AT_ONCE):
+    while found := rows.list_after(app.database.read(), last, BATCH):
         yield from found
         last = found[-1].path
 
 
-def _place_for(app: App, folder: Path) -> Path:
+def _prepare_folder(app: App, folder: Path) -> Path:
     target = folder.absolute().resolve()
     if target == app.vault.root or target.is_relative_to(app.vault.root):
         raise UsageError(f"{folder}: is inside the vault, where all of it would be digested; export elsewhere")
@@ -118,16 +118,16 @@ def _place_for(app: App, folder: Path) -> Path:
         raise UsageError(f"{folder}: is not empty, and no earlier export; choose a new folder")
     try:
         make_private_folder(target)
-        told = {"chyme": __version__, "vault": app.vault.root.name, "exported_at": iso(now())}
+        fields = {"chyme": __version__, "vault": app.vault.root.name, "exported_at": iso(now())}
         with write_private(target / MARK) as stream:
-            stream.write((json.dumps(told, indent=1) + "\n").encode())
+            stream.write((json.dumps(fields, indent=1) + "\n").encode())
     except OSError as error:
         raise VaultError(f"{folder}: cannot be written ({error.strerror})") from error
     return target
 
 
 class _Export:
-    """One round through all files."""
+    """One export of all files."""
 
     def __init__(self, app: App, folder: Path, artifacts: bool) -> None:
         self._app = app
@@ -135,49 +135,49 @@ class _Export:
         self._artifacts = artifacts
         self.count = self.written = self.unchanged = 0
 
-    def file(self, row: ExportRow) -> None:
-        """The text with its front matter, everything known as JSON, and artifacts where wanted."""
+    def write_document(self, row: ExportRow) -> None:
+        """Write the text with front matter, everything known as JSON, and artifacts if requested."""
         with self._app.database.snapshot() as db:
-            text = join_texts(tuple(texts_of(db, row.file_id)))
+            text = join_texts(tuple(texts_of(db, self._app.rules, row.file_id)))
             set_by_hand = edits.of_file(db, row.file_id)
         try:
-            told = self._app.documents.show(row.path)
+            record = self._app.documents.show(row.path)
         except UsageError:
-            return  # it was purged while we were at others
+            return  # it was purged meanwhile
         name = f"{FILES}/{export_path(row.path)}"
-        self._put(name + TEXT, (_front_matter(row) + text + "\n").encode("utf-8", "replace"))
+        self._write_file(name + TEXT, (_front_matter(row) + text + "\n").encode("utf-8", "replace"))
         if self._artifacts:
             for artifact, data in self._app.documents.artifacts(row.path).items():
-                self._put(f"{name}{ARTIFACTS}/{artifact.replace('/', '-')}", data)
-        self._put(name + DATA, _json({**told, "edits": set_by_hand}))
+                self._write_file(f"{name}{ARTIFACTS}/{artifact.replace('/', '-')}", data)
+        self._write_file(name + DATA, _json({**record, "edits": set_by_hand}))
         self.count += 1
 
-    def lists(self, spend: bool) -> None:
-        """What belongs to no single file."""
-        with self._partial() as stream:
+    def write_tables(self, spend: bool) -> None:
+        """Write the tables that do not belong to a single file."""
+        with self._open_partial() as stream:
             for line in csv_lines(self._app):
                 stream.write(line.encode("utf-8", "replace"))
         (self._folder / PARTIAL).replace(self._folder / TABLE)
         people = [
             {**person_json(shown.person), "voices": [asdict(voice) for voice in shown.voices]}
-            for shown in (self._app.people.show(str(one.id)) for one in self._app.people.list_people())
+            for shown in (self._app.people.show(str(person.id)) for person in self._app.people.list_people())
         ]
-        self._put(PEOPLE, _json({"people": people}))
+        self._write_file(PEOPLE, _json({"people": people}))
         tags = self._app.tags.list_all()
-        self._put(
+        self._write_file(
             TAGS,
             _json({"tags": [tag_json(tag) for tag in tags.tags], "banned": tags.banned, "becomes": tags.becomes}),
         )
         if spend:
-            days = [asdict(one) for one in self._app.spending.accounts("day", EVER)]
-            models = [asdict(one) for one in self._app.spending.accounts("model", EVER)]
-            self._put(SPEND, _json({"by_day": days, "by_model": models}))
+            days = [asdict(totals) for totals in self._app.spending.call_totals("day", ALL_DAYS)]
+            models = [asdict(totals) for totals in self._app.spending.call_totals("model", ALL_DAYS)]
+            self._write_file(SPEND, _json({"by_day": days, "by_model": models}))
 
-    def _partial(self) -> AbstractContextManager[IO[bytes]]:
+    def _open_partial(self) -> AbstractContextManager[IO[bytes]]:
         return write_private(self._folder / PARTIAL)
 
-    def _put(self, name: str, data: bytes) -> None:
-        """Write a file whole or not at all; one that says the same already is left alone."""
+    def _write_file(self, name: str, data: bytes) -> None:
+        """Write a file atomically; a file with the same content is left alone."""
         target = self._folder / name
         parent = target.parent
         if os.path.realpath(parent) != os.fspath(parent):
@@ -190,15 +190,15 @@ class _Export:
                 return
         except FileNotFoundError:
             pass
-        with self._partial() as stream:
+        with self._open_partial() as stream:
             stream.write(data)
         (self._folder / PARTIAL).replace(target)
         self.written += 1
 
 
 def _front_matter(row: ExportRow) -> str:
-    """YAML, of which JSON is a part: no text can end a value early."""
-    told: dict[str, Any] = {
+    """Return YAML with JSON values, which is valid YAML: no text can end a value early."""
+    fields: dict[str, Any] = {
         "path": row.path,
         "title": row.title or row.path.rpartition("/")[2],
         "date": row.date,
@@ -207,7 +207,7 @@ def _front_matter(row: ExportRow) -> str:
         "summary": row.summary,
     }
     lines = [
-        f"{name}: {json.dumps(value, ensure_ascii=False)}" for name, value in told.items() if value not in (None, [])
+        f"{name}: {json.dumps(value, ensure_ascii=False)}" for name, value in fields.items() if value not in (None, [])
     ]
     return "\n".join(["---", *lines, "---", "", ""])
 

@@ -49,6 +49,10 @@ class Rules:
         """The outputs of these forms, in the order in which they are made."""
         return tuple(name for name, makes in self.traits.items() if makes.form in forms)
 
+    def preferred(self, form: Form) -> tuple[str, ...]:
+        """The outputs of a form, corrections before what they correct."""
+        return tuple(sorted(self.of_form(form), key=lambda name: self.traits[name].corrects is None))
+
     def form_of(self, output: str) -> Form:
         """What the content of an output is; data where its digester is not here any more."""
         return self.traits[output].form if output in self.traits else Form.DATA

@@ -101,7 +101,7 @@ class AccessMiddleware:
             await send(message)
 
         try:
-            with self._server_vaults.doors.explain_damage():
+            with self._server_vaults.authenticator.explain_damage():
                 refusal = self._find_refusal(scope)
             await (refusal or self._app)(scope, receive, send_with_headers)
         except ChymeError as error:
@@ -130,7 +130,9 @@ class AccessMiddleware:
         client = client_of(peer, forwarded, self._addresses.proxies)
         state = scope["state"]
         state.update(client=client, visitor=None, vault_name=None, may_write=True)
-        state["closed"] = login_required = self._login_always_required or self._server_vaults.doors.login_required
+        state["closed"] = login_required = (
+            self._login_always_required or self._server_vaults.authenticator.login_required
+        )
         if login_required:
             visitor, refusal = self._authenticate(headers, scope, client)
             if refusal is not None:
@@ -156,7 +158,7 @@ class AccessMiddleware:
         return not state["closed"]
 
     def _authenticate(self, headers: Headers, scope: Scope, client: str) -> tuple[Visitor | None, Response | None]:
-        authenticator = self._server_vaults.doors
+        authenticator = self._server_vaults.authenticator
         scheme, _, secret = headers.get("authorization", "").partition(" ")
         if scheme.lower() == "bearer":
             visitor = authenticator.by_token(secret.strip())

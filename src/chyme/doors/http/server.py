@@ -27,7 +27,7 @@ TICKS_PER_CHECK = 10  # uvicorn ticks ten times a second
 def run(server_vaults: ServerVaults, host: str, port: int, as_json: bool = False) -> None:
     """Serve until interrupted. The scan runs in the background, so that the first response does not wait for it."""
     addresses = addresses_of(server_vaults.settings, host)
-    if addresses.beyond_loopback and not server_vaults.doors.login_required:
+    if addresses.beyond_loopback and not server_vaults.authenticator.login_required:
         raise UsageError(
             f"without accounts or tokens chyme is on loopback, for this machine alone, and {host} with these settings "
             "(hosts, trusted_proxies) is not; 'chyme users add NAME' makes an account, 'chyme tokens add NAME' a token"

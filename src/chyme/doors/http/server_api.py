@@ -68,7 +68,7 @@ def create_server_api(server_vaults: ServerVaults, prepare: Callable[[FastAPI], 
 
     @api.exception_handler(sqlite3.DatabaseError)
     def database_error(_request: Request, error: sqlite3.DatabaseError) -> Response:
-        with server_vaults.doors.explain_damage():
+        with server_vaults.authenticator.explain_damage():
             raise error
 
     @api.exception_handler(RequestValidationError)

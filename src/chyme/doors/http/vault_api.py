@@ -68,7 +68,7 @@ def create_vault_api(app: App) -> FastAPI:
     async def set_page_state(request: Request) -> None:
         request.state.upload_bytes = app.settings.upload_bytes
         # before anything is read: later changes arrive as events
-        request.state.newest = app.broadcast.newest()
+        request.state.newest = app.broadcast.newest_event_id()
 
     api = FastAPI(
         title="chyme",

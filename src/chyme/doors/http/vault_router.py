@@ -90,8 +90,8 @@ class VaultRouter:
     def _may_still_read(self, visitor: Visitor | None, name: str) -> bool:
         """Whether the listener of a stream may go on: they may have signed out, or lost the right."""
         if visitor is None:
-            return not self._server_vaults.doors.login_required
-        refreshed = self._server_vaults.doors.refresh(visitor)
+            return not self._server_vaults.authenticator.login_required
+        refreshed = self._server_vaults.authenticator.refresh(visitor)
         return refreshed is not None and self._allowed(refreshed, name, Right.READ)
 
     def _allowed(self, visitor: Visitor | None, name: str, right: Right) -> bool:

@@ -91,7 +91,7 @@ def _hit_answer(base: str, hit: Found) -> Hit:
 
 def read(app: App, base: str, path: str, page: int | None, offset: int, limit: int) -> Reading:
     """Return a part of a file's text, never more characters than `limit`."""
-    document = read_file(app.database, path)
+    document = read_file(app.database, app.rules, path)
     if app.private(path):
         raise UsageError(f"{path}: is private; .chymeprivate says that no model may read it")
     texts = [part for text in document.texts if page is None or text.page == page for part in _split(text)]
@@ -163,7 +163,7 @@ def list_files(
     filters = Filters(_as_tuple(kind), _as_tuple(tag), folder.strip("/") if folder else None, _as_tuple(state))
     descending = sort in ("added", "date", "size")
     hidden = app.private if app.private.has_patterns else None
-    file_page = app.library.page(filters, sort=sort, descending=descending, cursor=cursor, limit=limit, hidden=hidden)
+    file_page = app.file_list.page(filters, sort=sort, descending=descending, cursor=cursor, limit=limit, hidden=hidden)
     return _listing_answer(base, file_page.cards, file_page.total, file_page.total_is_exact, file_page.next)
 
 
@@ -171,7 +171,7 @@ def list_recent(app: App, base: str, days: float, limit: int) -> Listing:
     """Return the files that were added lately, newest first."""
     since = iso(now() - timedelta(days=days))
     hidden = app.private if app.private.has_patterns else None
-    newest = app.library.page(limit=limit + SPARE, hidden=hidden).cards
+    newest = app.file_list.page(limit=limit + SPARE, hidden=hidden).cards
     cards = [card for card in newest if card.added_at >= since]
     return _listing_answer(base, cards[:limit], len(cards), len(cards) <= limit and hidden is None, None)
 

@@ -10,5 +10,5 @@ from chyme.doors.mcp.server import create_server
 
 def run(app: App) -> None:
     """Return when standard input ends. Nothing but the protocol is written to standard output."""
-    app.searching.preload()  # during the handshake
+    app.search_index.preload()  # during the handshake
     anyio.run(create_server(app).run_stdio_async)

@@ -45,7 +45,7 @@ class NewTokens:
 
 def add_routes(api: FastAPI, server_vaults: ServerVaults, password_hasher: PasswordHasher) -> None:
     """Add these pages to the server."""
-    authenticator = server_vaults.doors
+    authenticator = server_vaults.authenticator
     new_tokens = NewTokens()
 
     def render(request: Request, visitor: Visitor, status: int = 200, **messages: str | None) -> Response:

@@ -70,10 +70,10 @@ def _vanished_context(app: App) -> dict[str, Any]:
 
 def _models_context(app: App) -> dict[str, Any]:
     return {
-        "standings": app.spending.standings(),
-        "chart": cost_bars(app.spending.accounts("day", DAYS), now().date(), DAYS),
-        "by_digester": app.spending.accounts("digester", DAYS),
-        "by_model": app.spending.accounts("model", DAYS),
+        "standings": app.spending.provider_statuses(),
+        "chart": cost_bars(app.spending.call_totals("day", DAYS), now().date(), DAYS),
+        "by_digester": app.spending.call_totals("digester", DAYS),
+        "by_model": app.spending.call_totals("model", DAYS),
         "private_patterns": app.private.patterns,
         "days": DAYS,
         "width": WIDTH,

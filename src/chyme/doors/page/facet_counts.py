@@ -25,7 +25,7 @@ class FacetCounter:
     @property
     def is_quick(self) -> bool:
         """Whether counting takes a negligible time."""
-        return self._app.library.page(limit=1).total <= self._few
+        return self._app.file_list.page(limit=1).total <= self._few
 
     def available(self, params: ViewParameters) -> Facets | None:
         """Return the facets of the files that pass the filters, if they are available without delay."""
@@ -35,7 +35,7 @@ class FacetCounter:
         """Return the same, however long it takes."""
         query = params.filter_query
         filtered = self._app.search.search(query, limit=1, facets=True, mode="words").facets if query else None
-        facets = filtered or self._app.library.facets()
+        facets = filtered or self._app.file_list.facets()
         with self._lock:
             self._cache[query] = facets
             self._cache.move_to_end(query)

@@ -80,14 +80,18 @@ def add_routes(api: FastAPI, app: App) -> None:
         if row is None:
             raise NotFound(f"{path}: has no digest {digester[:100]}")
         names = {label: person["name"] for label, person in record["people"].items() if person["name"]}
-        return page(request, "file_content.html", content=digest_content(app.rules.form_of(digester), row["content"] or "", names))
+        return page(
+            request,
+            "file_content.html",
+            content=digest_content(app.rules.form_of(digester), row["content"] or "", names),
+        )
 
     @api.get("/ui/file/similar", include_in_schema=False)
     def similar(request: Request, path: Path) -> HTMLResponse:
         """A few files that are like this one."""
         _load_record(app, path)
         hits = app.search.similar(path, limit=ALIKE).hits
-        by_path = {card.path: card for card in app.library.cards([hit.path for hit in hits])}
+        by_path = {card.path: card for card in app.file_list.cards([hit.path for hit in hits])}
         return page(request, "file_similar.html", cards=[by_path[hit.path] for hit in hits if hit.path in by_path])
 
 

@@ -157,9 +157,7 @@ def _picture_size(details: Mapping[str, Any], width: int = 1000, height: int = 1
     return (w, h) if type(w) is int and type(h) is int and w > 0 and h > 0 else (width, height)
 
 
-def _pages_context(
-    _app: App, record: FileRecord, rows: Rows, place: PlaceParameters
-) -> dict[str, Any]:
+def _pages_context(_app: App, record: FileRecord, rows: Rows, place: PlaceParameters) -> dict[str, Any]:
     screenshot = _load_json(rows, Form.PAGES)
     pages = record["document"]["pages"] if record["document"] else None
     return {
@@ -170,9 +168,7 @@ def _pages_context(
     }
 
 
-def _document_context(
-    _app: App, record: FileRecord, rows: Rows, place: PlaceParameters
-) -> dict[str, Any]:
+def _document_context(_app: App, record: FileRecord, rows: Rows, place: PlaceParameters) -> dict[str, Any]:
     row = rows.get(Form.TEXT)
     content = row["content"] if row else None
     return {
@@ -183,9 +179,7 @@ def _document_context(
     }
 
 
-def _image_context(
-    _app: App, _record: FileRecord, rows: Rows, _place: PlaceParameters
-) -> dict[str, Any]:
+def _image_context(_app: App, _record: FileRecord, rows: Rows, _place: PlaceParameters) -> dict[str, Any]:
     found = _load_json(rows, Form.OBJECTS).get("objects")
     objects = [thing for thing in found if isinstance(thing, dict)] if isinstance(found, list) else []
     ocr = rows.get(Form.TEXT)
@@ -217,9 +211,7 @@ def _is_box(box: object) -> bool:
     return isinstance(box, list) and len(box) == 4 and all(isinstance(edge, int | float) for edge in box)
 
 
-def _media_context(
-    _app: App, record: FileRecord, rows: Rows, _place: PlaceParameters
-) -> dict[str, Any]:
+def _media_context(_app: App, record: FileRecord, rows: Rows, _place: PlaceParameters) -> dict[str, Any]:
     preview = _load_json(rows, Form.MEDIA_FACTS)
     peaks = preview.get("peaks")
     video = preview.get("video")
@@ -243,9 +235,7 @@ def _waveform(peaks: Sequence[object]) -> dict[str, object] | None:
     return {"path": "".join(bars), "width": len(heights) * 3}
 
 
-def _url_context(
-    app: App, record: FileRecord, rows: Rows, place: PlaceParameters
-) -> dict[str, Any]:
+def _url_context(app: App, record: FileRecord, rows: Rows, place: PlaceParameters) -> dict[str, Any]:
     row = rows.get(Form.TEXT)
     content = row["content"] if row else None
     facts = _load_json(rows, Form.PAGE_FACTS)
@@ -284,9 +274,7 @@ def _link_note(app: App, path: str) -> LinkNote | None:
     return replace(note, url=remove_credentials(note.url)) if note else None
 
 
-def _text_context(
-    app: App, record: FileRecord, _rows: Rows, place: PlaceParameters
-) -> dict[str, Any]:
+def _text_context(app: App, record: FileRecord, _rows: Rows, place: PlaceParameters) -> dict[str, Any]:
     name = record["file"]["name"].lower()
     suffix = name[name.rfind(".") :] if "." in name else ""
     form = "markdown" if suffix in MARKDOWN else TABLES.get(suffix, "plain")
@@ -295,9 +283,7 @@ def _text_context(
     return {"text": text_part(text, form, place, place.source == "file") if text else None, "new_links": new}
 
 
-def _other_context(
-    _app: App, _record: FileRecord, _rows: Rows, _place: PlaceParameters
-) -> dict[str, Any]:
+def _other_context(_app: App, _record: FileRecord, _rows: Rows, _place: PlaceParameters) -> dict[str, Any]:
     return {}
 
 

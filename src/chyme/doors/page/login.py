@@ -59,7 +59,7 @@ class PasswordHasher:
 
 def add_routes(api: FastAPI, server_vaults: ServerVaults, password_hasher: PasswordHasher) -> None:
     """Add these pages to the server."""
-    authenticator = server_vaults.doors
+    authenticator = server_vaults.authenticator
 
     @api.get("/login", include_in_schema=False)
     def login_page(request: Request, next: str | None = None) -> Response:
@@ -134,7 +134,7 @@ def vaults_of(server_vaults: ServerVaults, request: Request) -> list[ListedVault
 
 def _end_session(server_vaults: ServerVaults, visitor: Visitor | None) -> None:
     if visitor is not None and visitor.session_id is not None and visitor.user_id is not None:
-        server_vaults.doors.accounts.end_session(visitor.session_id, visitor.user_id)
+        server_vaults.authenticator.accounts.end_session(visitor.session_id, visitor.user_id)
 
 
 def _set_cookie(request: Request, response: Response, secret: str, seconds: int) -> None:

@@ -92,16 +92,16 @@ def _create_file(hit: Hit, card: Card | None, words: str, labels: Mapping[str, s
     address = f"/file/{encode_path(hit.path)}"
     passages = [_place_passage(piece, hit, address, words, labels) for piece in hit.passages]
     if not passages and hit.snippet.text:
-        passage = _create_passage(address + hit_address.hit_query(hit, words), (), hit.snippet, _is_markdown(hit, Form.DATA))
+        passage = _create_passage(
+            address + hit_address.hit_query(hit, words), (), hit.snippet, _is_markdown(hit, Form.DATA)
+        )
         passages = [replace(passage, parts=tuple((printable(text), marked) for text, marked in passage.parts))]
     why = tuple(MATCH_REASONS[reason] for reason in hit.why if reason in MATCH_REASONS)
     return ResultFile(hit, card, address + hit_address.hit_query(hit, words), why, tuple(passages))
 
 
 def _place_passage(piece: Piece, hit: Hit, address: str, words: str, labels: Mapping[str, str]) -> Passage:
-    passage_address = address + hit_address.place_query(
-        piece.place, hit_address.highlighted_source(hit, piece), words
-    )
+    passage_address = address + hit_address.place_query(piece.place, hit_address.highlighted_source(hit, piece), words)
     where = describe_place(piece.place, piece.form, hit, piece.person)
     source = labels.get(piece.source) if not where and not _is_text(hit, piece.form) else None
     return _create_passage(

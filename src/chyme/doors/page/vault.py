@@ -91,7 +91,11 @@ def add_routes(api: FastAPI, app: App) -> None:
     def cards(request: Request, path: Annotated[list[str], Query(max_length=AT_ONCE)]) -> HTMLResponse:
         """The current cards of these files; files that no longer exist are left out."""
         return page(
-            request, "vault_cards.html", params=parse_view(request), cards=app.library.cards(path), **TEMPLATE_CONSTANTS
+            request,
+            "vault_cards.html",
+            params=parse_view(request),
+            cards=app.file_list.cards(path),
+            **TEMPLATE_CONSTANTS,
         )
 
 
@@ -120,14 +124,14 @@ def _choices_context(
 ) -> dict[str, Any]:
     return {
         "kinds": filter_choices.kinds(params, everything, shown),
-        "facets": filter_choices.facets(params, app.library.folders(params.folder, params.filters)[:FOLDERS], shown),
+        "facets": filter_choices.facets(params, app.file_list.folders(params.folder, params.filters)[:FOLDERS], shown),
         "chosen": filter_choices.chosen_filters(params),
         "counted": shown is not None,
     }
 
 
 def _load_sheet(app: App, params: ViewParameters, cursor: str) -> CardPage:
-    file_page = app.library.page(
+    file_page = app.file_list.page(
         params.filters, sort=params.sort, descending=params.descending, cursor=cursor or None, limit=CARDS_PER_PAGE
     )
     return CardPage(file_page.cards, cursor, file_page.next, file_page.total)
@@ -162,5 +166,5 @@ def search_or_complete(
 
 
 def _results_context(app: App, params: ViewParameters, result: SearchResult, offset: int) -> dict[str, Any]:
-    cards = app.library.cards([hit.path for hit in result.hits])
+    cards = app.file_list.cards([hit.path for hit in result.hits])
     return {"found": result_page(result, cards, params.q, offset, labels_of(app))}

@@ -7,12 +7,12 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from chyme.model import Upstream
-from chyme.text.digest_text import extract_text, replace_unwritable
+from chyme.text.digest_text import replace_unwritable
 from chyme.text.excerpts import take_excerpts
 from chyme.text.markdown_blocks import blocks_of
 from chyme.text.page_summary import text_of
 from chyme.understanding.classification.result import Candidate, Classification, as_json, from_json
+from chyme.understanding.source_forms import readable_text
 
 FILE = "file"  # the name of the file's own text among the outputs
 SPOKEN = ("speech-recognition-cleanup", "speech-recognition")  # the same words; the first is the corrected form
@@ -89,14 +89,14 @@ def _lines(name: str, content: str) -> list[str]:
     """The non-blank plain lines of one output."""
     if name in _MARKDOWN:
         return [replace_unwritable(line) for line in text_of(blocks_of(_OWN_NOTES.sub("", content)))]
-    text = replace_unwritable(content) if name == FILE else extract_text(Upstream(name, content)).text
+    text = replace_unwritable(content) if name == FILE else readable_text(name, content)
     return [line for line in text.split("\n") if line.strip()]
 
 
 def _context(texts: Mapping[str, str], rules: Classification, characters: int, share: float) -> str:
     """The summary of a text that is not sent whole, and the dates in it."""
     parts: list[str] = []
-    summaries = [extract_text(Upstream(name, texts[name])).text.strip() for name in SUMMARIES if texts.get(name)]
+    summaries = [readable_text(name, texts[name]).strip() for name in SUMMARIES if texts.get(name)]
     if summaries and share < 1.0:
         parts.append(f"[a summary of all of it]\n{summaries[0][: characters // _SUMMARY_DIVISOR]}")
     dates = [candidate for candidate in rules.dates if candidate.where in SOURCE_OUTPUTS][:HINTS]

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from chyme.model import Upstream
-from chyme.text.digest_text import extract_text
 from chyme.text.function_words import language_of
 from chyme.text.markdown_blocks import blocks_of
 from chyme.understanding.classification.result import MAX_TAGS, Classification
 from chyme.understanding.classification.source_text import read_json, running_text
+from chyme.understanding.source_forms import readable_text
 from chyme.understanding.tags.digest import TagDigest
 from chyme.understanding.tags.names import split_tags
 from chyme.understanding.tags.topics import find_topics
@@ -34,7 +33,7 @@ def propose_tags(classified: Classification | None, texts: Mapping[str, str]) ->
     for name, content in texts.items():
         if name == OBJECTS_OUTPUT or not content.strip():
             continue
-        text = running_text(name, content) if name in _LONG_TEXTS else extract_text(Upstream(name, content)).text
+        text = running_text(name, content) if name in _LONG_TEXTS else readable_text(name, content)
         found = find_topics(blocks_of(text), title, language or language_of(text[:_SAMPLE]), MAX_TAGS)
         scored += [(topic.score, topic.tag) for topic in found]
     scored.sort(key=lambda entry: -entry[0])

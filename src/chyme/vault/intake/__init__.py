@@ -1,1 +1,1 @@
-"""New files: uploads, links, notes."""
+"""Writes new files into the vault: uploads, links, notes."""

@@ -1,4 +1,4 @@
-"""Put links into a vault: one small file each, never in place of another."""
+"""Adds links to a vault: one small file each, which never replaces another file."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from chyme.vault.intake.url_normalisation import address_of
 from chyme.vault.open_vault import OpenVault
 from chyme.vault.tables import link_files as link_file_rows
 
-REMEMBERED = 1000  # links written last
+MAX_REMEMBERED = 1000  # recently written links
 
 
 @dataclass(frozen=True, slots=True)
 class LinkResult:
-    """A link that is in the vault now. `created` is False when it was there before."""
+    """A link that is in the vault. `created` is False if it was there before."""
 
     url: str
     path: str
@@ -33,10 +33,10 @@ class LinkResult:
 
 
 def add_links(vault: OpenVault, typed: Sequence[str], name: str | None = None, folder: str = "") -> list[LinkResult]:
-    """Write a file for each address into a folder of the vault, which is made where it is missing.
+    """Write a file for each address into a folder of the vault, which is created if it is missing.
 
-    Nothing is written unless all addresses will do. `folder` is relative to the vault. Whoever watches the vault takes
-    the files in.
+    Nothing is written unless all addresses are valid. `folder` is relative to the vault. The watcher registers the
+    files.
     """
     addresses = list(dict.fromkeys(map(address_of, typed)))
     if not addresses:
@@ -46,21 +46,21 @@ def add_links(vault: OpenVault, typed: Sequence[str], name: str | None = None, f
     stem = None if name is None else safe_name(name.strip().removesuffix(".url"))
     if stem == "":
         raise UsageError("nothing of this name can stand in a file name; choose another")
-    inside = folder_parts(vault, folder)
+    parts = folder_parts(vault, folder)
     try:
-        with open_folder(vault, inside) as handle:
-            shelf = _Shelf(vault, inside, handle)
-            return [shelf.add(address, stem or link_name(address)) for address in addresses]
+        with open_folder(vault, parts) as handle:
+            link_folder = _LinkFolder(vault, parts, handle)
+            return [link_folder.add(address, stem or link_name(address)) for address in addresses]
     except OSError as error:
-        where = "/".join(inside) or vault.folder.root
+        where = "/".join(parts) or vault.folder.root
         raise VaultError(f"{where}: no link can be written there ({error.strerror})") from error
 
 
 def find_link_files(vault: OpenVault, addresses: Sequence[str]) -> dict[str, str]:
-    """address → path of the link file that keeps it: written by chyme, or with a page fetched from there."""
+    """Map addresses to their link file: one written by chyme, or one whose page was fetched from there."""
     db = vault.database.read()
     found = link_file_rows.fetched_from(db, addresses)
-    found.update((one, path) for one in addresses if (path := _just_written(vault, one)) is not None)
+    found.update((address, path) for address in addresses if (path := _just_written(vault, address)) is not None)
     for address in addresses:
         written = files.same_content(db, hashlib.sha256(make_shortcut(address)).hexdigest())
         found.update((address, file.path) for file in written if file.vanished_at is None)
@@ -68,14 +68,14 @@ def find_link_files(vault: OpenVault, addresses: Sequence[str]) -> dict[str, str
 
 
 def _remember(vault: OpenVault, address: str, path: str) -> None:
-    """Note a link file that was just written: it is taken in when it has been still for a moment."""
-    while len(vault.written_links) >= REMEMBERED:
+    """Remember a link file that was just written: it is registered only when it has not changed for a moment."""
+    while len(vault.written_links) >= MAX_REMEMBERED:
         vault.written_links.pop(next(iter(vault.written_links)), None)
     vault.written_links[address] = path
 
 
 def _just_written(vault: OpenVault, address: str) -> str | None:
-    """The path of a link file that was just written, if it is still there and holds the address."""
+    """Return the path of a link file that was just written, if it still exists and contains the address."""
     path = vault.written_links.get(address)
     if path is None:
         return None
@@ -85,71 +85,73 @@ def _just_written(vault: OpenVault, address: str) -> str | None:
         return None
 
 
-class _Shelf:
-    """One folder of the vault, held open so that nobody can put another in its place."""
+class _LinkFolder:
+    """One folder of the vault, kept open so that it cannot be replaced by another."""
 
-    def __init__(self, vault: OpenVault, inside: Sequence[str], handle: int) -> None:
+    def __init__(self, vault: OpenVault, parts: Sequence[str], handle: int) -> None:
         self._vault = vault
-        self._prefix = "".join(f"{part}/" for part in inside)
+        self._prefix = "".join(f"{part}/" for part in parts)
         self._handle = handle
-        self._here: dict[str, str] | None = None  # address → path, read when somebody asks
+        self._addresses: dict[str, str] | None = None  # address → path of the links here; read on demand
 
     def add(self, address: str, stem: str) -> LinkResult:
-        found = self._known(address)
-        if found is not None:
-            return LinkResult(address, found, created=False)
+        existing = self._find_existing(address)
+        if existing is not None:
+            return LinkResult(address, existing, created=False)
         for number in count(1):
             name = file_name(stem, number)
             path = self._prefix + name
             if self._vault.scanner.ignores(path):
                 raise UsageError(f"{path}: chyme passes over such files (.chymeignore); choose another name or folder")
-            # Asked before writing, which takes a disk's time; many addresses differ only behind their path.
+            # Checked first, because writing waits for the disk; many addresses differ only after their path.
             created = not is_taken(self._handle, name) and write_new(self._handle, name, make_shortcut(address))
             if created:
                 _remember(self._vault, address, encode_path(path)[0])
-            if created or self._link(name) == address:
+            if created or self._read_address(name) == address:
                 return LinkResult(address, encode_path(path)[0], created)
         raise AssertionError("there is always another number")
 
-    def _known(self, address: str) -> str | None:
-        """The path of a link to the same address: in this folder, or written by chyme anywhere in the vault."""
+    def _find_existing(self, address: str) -> str | None:
+        """Return the path of a link to the same address: in this folder, or written by chyme anywhere in the vault."""
         content = make_shortcut(address)
         for file in files.same_content(self._vault.database.read(), hashlib.sha256(content).hexdigest()):
-            if file.vanished_at is None and self._holds(file, content):
+            if file.vanished_at is None and self._has_content(file, content):
                 return file.path
-        if self._here is None:
-            self._here = {
-                found: encode_path(self._prefix + name)[0] for name in self._links() if (found := self._link(name))
+        if self._addresses is None:
+            self._addresses = {
+                address_here: encode_path(self._prefix + name)[0]
+                for name in self._list_link_names()
+                if (address_here := self._read_address(name))
             }
-        return self._here.get(address)
+        return self._addresses.get(address)
 
-    def _holds(self, file: File, content: bytes) -> bool:
-        """Whether the file is still what the database knows."""
+    def _has_content(self, file: File, content: bytes) -> bool:
+        """Whether the file on disk still has this content."""
         try:
             with open(self._vault.folder.open(file), "rb") as stream:
                 return stream.read(LINK_BYTES) == content
         except OSError:
             return False
 
-    def _links(self) -> Iterator[str]:
-        """The names of files here that are links: known as such, or looking like one and not taken in yet."""
+    def _list_link_names(self) -> Iterator[str]:
+        """Yield the names of link files here: registered as such, or not registered yet but with such an extension."""
         known = files.in_folder(self._vault.database.read(), encode_path(self._prefix.rstrip("/"))[0])
         for name in os.listdir(self._handle):
             file = known.get(encode_path(self._prefix + name)[0])
             if file.kind is Kind.URL if file else name.rpartition(".")[2].lower() in LINK_EXTENSIONS:
                 yield name
 
-    def _link(self, name: str) -> str | None:
-        """The address in a file here, in our spelling; None when it is no link."""
+    def _read_address(self, name: str) -> str | None:
+        """Return the normalised address in a file here; None if it is not a link."""
         try:
-            opened = os.open(name, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=self._handle)
+            handle = os.open(name, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=self._handle)
         except OSError:
             return None
-        with open(opened, "rb") as stream:
-            if not stat.S_ISREG(os.fstat(opened).st_mode):
+        with open(handle, "rb") as stream:
+            if not stat.S_ISREG(os.fstat(handle).st_mode):
                 return None
-            found = link_in(name, stream.read(LINK_BYTES + 1))
+            address = link_in(name, stream.read(LINK_BYTES + 1))
         try:
-            return address_of(found) if found else None
+            return address_of(address) if address else None
         except UsageError:
             return None

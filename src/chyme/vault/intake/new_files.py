@@ -1,4 +1,4 @@
-"""Where new files of the vault go: folders that are held open, and names that nobody has."""
+"""Writes new files into the vault: into folders kept open, and under free names."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from chyme.vault.intake.link_names import safe_name
 from chyme.vault.open_vault import OpenVault
 
 NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-MODE = 0o666  # less what the umask of whoever runs chyme takes away
-DEEPEST = 1000  # bytes of a folder's path: no system opens a path of more than four thousand
+MODE = 0o666  # minus the umask of the process
+MAX_FOLDER_BYTES = 1000  # of a folder's path: no system opens paths of more than four thousand
 _NO_HARD_LINKS = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK, errno.EINVAL)
 
 
 def folder_parts(vault: OpenVault, folder: str) -> list[str]:
-    """The parts of a folder's path, as the disk spells them. Refuses what lies outside, and what chyme never reads."""
+    """Return the parts of a folder's path, as spelled on disk. Refuses folders outside the vault and ignored ones."""
     raw = decode_path(folder)
     parts = [part for part in raw.split("/") if part not in ("", ".")]
     if raw.startswith("/") or ".." in parts or "\0" in raw:
@@ -29,7 +29,7 @@ def folder_parts(vault: OpenVault, folder: str) -> list[str]:
         longest = max(len(os.fsencode(part)) for part in ("", *parts))
     except UnicodeEncodeError:
         raise UsageError(f"{folder[:50]!r}: is no text, so no folder is called so; choose another") from None
-    if len(os.fsencode(raw)) > DEEPEST or longest > 255:
+    if len(os.fsencode(raw)) > MAX_FOLDER_BYTES or longest > 255:
         raise UsageError(f"{folder[:50]!r} …: is too long for a folder; choose another")
     if parts and vault.scanner.ignores("/".join(parts)):
         raise UsageError(f"{folder}: chyme passes over this folder, as it is hidden or in .chymeignore; choose another")
@@ -38,14 +38,14 @@ def folder_parts(vault: OpenVault, folder: str) -> list[str]:
 
 @contextlib.contextmanager
 def open_folder(vault: OpenVault, parts: Sequence[str]) -> Iterator[int]:
-    """The folder, made where it is missing. Links are not followed, not even by one that appears just now."""
+    """Open the folder, and create it if it is missing. Symbolic links are not followed, even if they appear now."""
     vault.database.presence.require()
     handle = os.open(vault.folder.root, FOLDER_ITSELF)
     try:
         for part in parts:
-            below = _below(handle, part)
+            subfolder = _open_subfolder(handle, part)
             os.close(handle)
-            handle = below
+            handle = subfolder
         yield handle
         os.fsync(handle)
         _require_at_its_path(vault, handle, "/".join(parts))
@@ -54,17 +54,17 @@ def open_folder(vault: OpenVault, parts: Sequence[str]) -> Iterator[int]:
 
 
 def _require_at_its_path(vault: OpenVault, handle: int, folder: str) -> None:
-    """Raise VaultGone unless the folder we hold open is the one at its path: what is in another is not in the vault."""
+    """Raise VaultGone unless the open folder is still at its path: files in a moved folder are not in the vault."""
     vault.database.presence.require()
     try:
-        there = os.stat(vault.folder.disk_path(folder), follow_symlinks=False)
+        status = os.stat(vault.folder.disk_path(folder), follow_symlinks=False)
     except OSError:
-        there = None
-    if there is None or not os.path.samestat(there, os.fstat(handle)):
+        status = None
+    if status is None or not os.path.samestat(status, os.fstat(handle)):
         raise VaultGone(f"{folder or vault.folder.root}: was moved away while it was written to; try it again")
 
 
-def _below(handle: int, part: str) -> int:
+def _open_subfolder(handle: int, part: str) -> int:
     try:
         return os.open(part, FOLDER_ITSELF, dir_fd=handle)
     except FileNotFoundError:
@@ -78,7 +78,7 @@ def _below(handle: int, part: str) -> int:
 
 
 def is_taken(handle: int, name: str) -> bool:
-    """Whether something has this name in the folder."""
+    """Whether the folder has an entry of this name."""
     try:
         os.stat(name, dir_fd=handle, follow_symlinks=False)
     except FileNotFoundError:
@@ -87,7 +87,7 @@ def is_taken(handle: int, name: str) -> bool:
 
 
 def write_new(handle: int, name: str, data: bytes) -> bool:
-    """Whether the file is there now, whole, and was not before."""
+    """Write a complete new file. Return False if the name is taken."""
     temporary = hidden_name()
     try:
         with open(os.open(temporary, NEW, MODE, dir_fd=handle), "wb") as stream:
@@ -101,14 +101,14 @@ def write_new(handle: int, name: str, data: bytes) -> bool:
 
 
 def hidden_name() -> str:
-    """A name that nobody takes for a file of the vault."""
+    """Return a name that is not taken for a file of the vault."""
     return f".{secrets.token_hex(8)}.part"
 
 
 def move_into_place(source: int, temporary: str, handle: int, name: str) -> bool:
-    """Give a whole file its name in a folder, of the same disk as its own. False when something has that name.
+    """Give a complete file its name in a folder on the same disk. Return False if the name is taken.
 
-    The temporary name may stay.
+    The temporary name may remain.
     """
     try:
         os.link(temporary, name, src_dir_fd=source, dst_dir_fd=handle, follow_symlinks=False)
@@ -117,12 +117,12 @@ def move_into_place(source: int, temporary: str, handle: int, name: str) -> bool
     except OSError as error:
         if error.errno not in _NO_HARD_LINKS:
             raise
-        return _take(source, temporary, handle, name)
+        return _rename_over_placeholder(source, temporary, handle, name)
     return True
 
 
-def _take(source: int, temporary: str, handle: int, name: str) -> bool:
-    """On disks without hard links: take the name with an empty file, and put the whole one in its place."""
+def _rename_over_placeholder(source: int, temporary: str, handle: int, name: str) -> bool:
+    """The same for disks without hard links: reserve the name with an empty file, and replace it."""
     try:
         os.close(os.open(name, NEW, MODE, dir_fd=handle))
     except FileExistsError:

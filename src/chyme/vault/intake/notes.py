@@ -1,4 +1,4 @@
-"""Put a note into the vault: a text file, never in place of another."""
+"""Adds a note to the vault: a text file, which never replaces another file."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from chyme.vault.intake.new_files import folder_parts, is_taken, open_folder, wr
 from chyme.vault.intake.upload_names import note_name
 from chyme.vault.open_vault import OpenVault
 
-ENDING = ".md"
-MOST_NUMBERS = 10_000
+EXTENSION = ".md"
+MAX_NUMBER = 10_000
 
 
 def add_note(vault: OpenVault, text: str, title: str = "", folder: str = "") -> str:
-    """The path of the new file. A title that does not head the text already is put above it."""
+    """Write the note and return its path. A title that the text does not begin with is put above it."""
     if not text.strip() and not title.strip():
         raise UsageError("the note is empty; write something")
     heading = " ".join(title.split())
-    body = text if not heading or _begins(text, heading) else f"# {heading}\n\n{text}".rstrip() + "\n"
-    wanted = note_name(title, text) + ENDING
+    body = text if not heading or _begins_with(text, heading) else f"# {heading}\n\n{text}".rstrip() + "\n"
+    wanted = note_name(title, text) + EXTENSION
     parts = folder_parts(vault, folder)
     try:
         with open_folder(vault, parts) as handle:
-            for number in range(1, MOST_NUMBERS):
-                name = numbered_name(wanted, number, ENDING)
+            for number in range(1, MAX_NUMBER):
+                name = numbered_name(wanted, number, EXTENSION)
                 raw = "/".join([*parts, name])
                 if vault.scanner.ignores(raw):
                     raise UsageError(
@@ -39,6 +39,6 @@ def add_note(vault: OpenVault, text: str, title: str = "", folder: str = "") -> 
     raise UsageError(f"{wanted}: too many notes are called so; choose another title")
 
 
-def _begins(text: str, heading: str) -> bool:
-    first = next((line for line in text.splitlines() if line.strip()), "")
-    return " ".join(first.lstrip("# ").split()) == heading
+def _begins_with(text: str, heading: str) -> bool:
+    first_line = next((line for line in text.splitlines() if line.strip()), "")
+    return " ".join(first_line.lstrip("# ").split()) == heading

@@ -1,4 +1,4 @@
-"""The links in a text of the vault, and keeping them: one link file each, as `chyme add` writes them."""
+"""Finds the links in a text of the vault, and keeps them as link files like those of `chyme add`."""
 
 from __future__ import annotations
 
@@ -18,75 +18,75 @@ from chyme.vault.open_vault import OpenVault
 
 log = logging.getLogger(__name__)
 
-AUTOMATIC = 20  # links of one text that the setting keeps; a person may keep all of them
+MAX_AUTOMATIC = 20  # links of one text that are kept automatically; users may keep all of them
 READ_BYTES = 5_000_000  # of one text
 FOLDER = "links"
 
 
 @dataclass(frozen=True, slots=True)
 class TextLink:
-    """One link in a text. `path`: the link file that keeps it, if there is one."""
+    """One link in a text. `path` is its link file, if there is one."""
 
     url: str
     path: str | None
 
 
 def links_of(vault: OpenVault, path: str) -> list[TextLink]:
-    """The links in a text, each once, and where they are kept; of every other kind of file none."""
-    there = _addresses(vault, path)
-    kept = find_link_files(vault, there)
-    return [TextLink(url, kept.get(url)) for url in there]
+    """Return the links in a text, each once, with their link files; nothing for other kinds of file."""
+    addresses = _list_addresses(vault, path)
+    link_paths = find_link_files(vault, addresses)
+    return [TextLink(url, link_paths.get(url)) for url in addresses]
 
 
 def keep_links(
     vault: OpenVault, path: str, urls: Sequence[str] | None = None, folder: str = FOLDER
 ) -> list[LinkResult]:
-    """Write a link file for each link of a text (None: all), unless one keeps it already. Whoever watches takes it in.
+    """Write a link file for each of these links of a text (None: all) that has none yet.
 
-    Only links of that text are kept: an address that does not stand in it is refused.
+    Only links of that text are kept: other addresses are refused.
     """
-    there = _addresses(vault, path)
-    wanted = there if urls is None else [address_of(url) for url in urls]
+    addresses = _list_addresses(vault, path)
+    wanted = addresses if urls is None else [address_of(url) for url in urls]
     for url in wanted:
-        if url not in there:
+        if url not in addresses:
             raise UsageError(f"{path}: has no link to {url}; 'chyme add' takes any address")
     if not wanted:
         return []
-    kept = find_link_files(vault, wanted)
-    new = [url for url in wanted if url not in kept]
-    added = {one.url: one for one in add_links(vault, new, folder=folder)} if new else {}
-    vault.ingest([decode_path(one.path) for one in added.values() if one.created])
-    return [added.get(url) or LinkResult(url, kept[url], created=False) for url in wanted]
+    link_paths = find_link_files(vault, wanted)
+    new = [url for url in wanted if url not in link_paths]
+    added = {result.url: result for result in add_links(vault, new, folder=folder)} if new else {}
+    vault.ingest([decode_path(result.path) for result in added.values() if result.created])
+    return [added.get(url) or LinkResult(url, link_paths[url], created=False) for url in wanted]
 
 
 def keep_new_links(vault: OpenVault, path: str) -> None:
-    """Keep the first links of a text that nobody keeps yet, as the setting keep_links asks for.
+    """Keep those of the first links of a text that have no link file yet, for the setting keep_links.
 
-    Not of a private file: the link files would not be private, and their pages are fetched and shown to models.
+    Skips private files: the link files would not be private, and their pages are fetched and shown to models.
     """
     if vault.private(path):
         return
     try:
-        new = [one.url for one in links_of(vault, path)[:AUTOMATIC] if one.path is None]
+        new = [link.url for link in links_of(vault, path)[:MAX_AUTOMATIC] if link.path is None]
         if new:
             keep_links(vault, path, new)
     except ChymeError as error:
         log.warning("the links of a text were not kept: %s", error)
 
 
-def _addresses(vault: OpenVault, path: str) -> list[str]:
+def _list_addresses(vault: OpenVault, path: str) -> list[str]:
     with vault.database.snapshot() as db:
         file = vault.find(db, path)
     found: dict[str, None] = {}
-    for url in links_in(_text(vault, file)) if file.kind is Kind.TEXT else ():
+    for url in links_in(_read_text(vault, file)) if file.kind is Kind.TEXT else ():
         try:
             found.setdefault(address_of(url))
-        except UsageError:  # with a password, or too long: it is not kept
+        except UsageError:  # with a password, or too long
             continue
     return list(found)
 
 
-def _text(vault: OpenVault, file: File) -> str:
+def _read_text(vault: OpenVault, file: File) -> str:
     try:
         with os.fdopen(vault.folder.open(file), "rb") as stream:
             return decode(stream.read(READ_BYTES)).text

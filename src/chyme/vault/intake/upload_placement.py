@@ -1,4 +1,4 @@
-"""Give files that have come whole their names in the vault: in nobody's place, and none twice."""
+"""Moves completely received files into the vault, without replacing other files or storing one twice."""
 
 from __future__ import annotations
 
@@ -21,100 +21,102 @@ from chyme.vault.intake.new_files import MODE, NEW, hidden_name, is_taken, move_
 from chyme.vault.open_vault import OpenVault
 
 FULL = (errno.ENOSPC, errno.EDQUOT)
-MOST_NUMBERS = 10_000
+MAX_NUMBER = 10_000
 MB = 1024 * 1024
-_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_OPEN_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 @dataclass(frozen=True, slots=True)
 class StagedFile:
-    """A whole file under a name aside, and where it is wanted."""
+    """A completely received file in the staging folder, and where it should go."""
 
     name: str  # as it was sent
-    folder: tuple[str, ...]  # as the disk spells it
-    wanted: str
-    aside: str
+    folder: tuple[str, ...]  # as spelled on disk
+    wanted_name: str
+    staged_name: str
     size: int
     hash: str
 
 
 @dataclass(frozen=True, slots=True)
 class UploadResult:
-    """A file that was sent. `created` is False when it was there before, or (`problem`) could not be taken."""
+    """An uploaded file. `created` is False if it was there before, or (`problem`) could not be stored."""
 
     name: str
     path: str | None
     size: int
     created: bool = False
     problem: str | None = None
-    by_disk: bool = False  # whether the problem is ours, not that of what was sent
+    disk_problem: bool = False  # whether the disk is the problem, not the uploaded file
 
 
-def place_uploads(vault: OpenVault, aside: Path, files: Sequence[StagedFile]) -> Generator[UploadResult]:
-    """Each file, in order, as far as it could be named; what the folder held before is not touched."""
-    source = os.open(aside, FOLDER_ITSELF)
+def place_uploads(vault: OpenVault, staging: Path, files: Sequence[StagedFile]) -> Generator[UploadResult]:
+    """Place each file and yield the results in order; existing files are not touched."""
+    source = os.open(staging, FOLDER_ITSELF)
     try:
-        for folder, some in groupby(files, lambda one: one.folder):
-            yield from _in_folder(vault, source, folder, list(some))
+        for folder, group in groupby(files, lambda file: file.folder):
+            yield from _place_in_folder(vault, source, folder, list(group))
     finally:
         os.close(source)
 
 
 def explain_write_error(error: OSError) -> str:
-    """Why a file could not be written, and the way out."""
+    """Say why a file could not be written, and what to do."""
     if error.errno in FULL:
         return "there is no room left on the disk; make room and send it again"
     return f"no file can be written there ({error.strerror}); see who may write in the vault's folder"
 
 
-def _in_folder(vault: OpenVault, source: int, folder: Sequence[str], files: Sequence[StagedFile]) -> list[UploadResult]:
+def _place_in_folder(
+    vault: OpenVault, source: int, folder: Sequence[str], files: Sequence[StagedFile]
+) -> list[UploadResult]:
     try:
         with open_folder(vault, folder) as handle:
-            return [_attempt(one, lambda one=one: _named(source, handle, folder, one)) for one in files]  # type: ignore[misc]
+            return [_try_placing(file, lambda file=file: _place_file(source, handle, folder, file)) for file in files]  # type: ignore[misc]
     except (UsageError, OSError) as error:
-        return [_refused(one, error) for one in files]
+        return [_failure_result(file, error) for file in files]
 
 
-def _attempt(one: StagedFile, name: Callable[[], UploadResult]) -> UploadResult:
+def _try_placing(file: StagedFile, place: Callable[[], UploadResult]) -> UploadResult:
     try:
-        return name()
+        return place()
     except (UsageError, OSError) as error:
-        return _refused(one, error)
+        return _failure_result(file, error)
 
 
-def _refused(one: StagedFile, error: UsageError | OSError) -> UploadResult:
+def _failure_result(file: StagedFile, error: UsageError | OSError) -> UploadResult:
     by_disk = isinstance(error, OSError)
-    why = explain_write_error(error) if isinstance(error, OSError) else str(error)
-    return UploadResult(one.name, None, one.size, problem=f"{one.name[:100]}: {why}", by_disk=by_disk)
+    reason = explain_write_error(error) if isinstance(error, OSError) else str(error)
+    return UploadResult(file.name, None, file.size, problem=f"{file.name[:100]}: {reason}", disk_problem=by_disk)
 
 
-def _named(source: int, handle: int, folder: Sequence[str], one: StagedFile) -> UploadResult:
-    """Under the first free name, unless a file of the same content has one of those before it."""
-    ending = one.wanted[len(without_extension(one.wanted)) :]
-    for number in range(1, MOST_NUMBERS):
-        name = numbered_name(one.wanted, number, ending)
+def _place_file(source: int, handle: int, folder: Sequence[str], file: StagedFile) -> UploadResult:
+    """Use the first free name, unless a file with the same content has an earlier one."""
+    extension = file.wanted_name[len(without_extension(file.wanted_name)) :]
+    for number in range(1, MAX_NUMBER):
+        name = numbered_name(file.wanted_name, number, extension)
         path = encode_path("/".join([*folder, name]))[0]
-        if not is_taken(handle, name) and _placed(source, one.aside, handle, name):
-            return UploadResult(one.name, path, one.size, created=True)
-        if _holds(handle, name, one):
-            return UploadResult(one.name, path, one.size)
+        if not is_taken(handle, name) and _move_or_copy(source, file.staged_name, handle, name):
+            return UploadResult(file.name, path, file.size, created=True)
+        if _has_same_content(handle, name, file):
+            return UploadResult(file.name, path, file.size)
     raise UsageError("too many files are called so; choose another name")
 
 
-def _placed(source: int, aside: str, handle: int, name: str) -> bool:
-    """Whether the file has this name now, which nobody had; copied where the folder is on another disk."""
+def _move_or_copy(source: int, staged_name: str, handle: int, name: str) -> bool:
+    """Move the file to this name, or copy it to another disk. Return False if the name is taken."""
     try:
-        return move_into_place(source, aside, handle, name)
+        return move_into_place(source, staged_name, handle, name)
     except OSError as error:
         if error.errno != errno.EXDEV:
             raise
     temporary = hidden_name()
     try:
         with (
-            open(os.open(aside, _READ, dir_fd=source), "rb") as whole,
+            open(os.open(staged_name, _OPEN_FLAGS, dir_fd=source), "rb") as original,
             open(os.open(temporary, NEW, MODE, dir_fd=handle), "wb") as copy,
         ):
-            shutil.copyfileobj(whole, copy, MB)
+            shutil.copyfileobj(original, copy, MB)
             copy.flush()
             os.fsync(copy.fileno())
         return move_into_place(handle, temporary, handle, name)
@@ -123,15 +125,15 @@ def _placed(source: int, aside: str, handle: int, name: str) -> bool:
             os.unlink(temporary, dir_fd=handle)
 
 
-def _holds(handle: int, name: str, one: StagedFile) -> bool:
-    """Whether the file of this name is the very one that was sent."""
+def _has_same_content(handle: int, name: str, file: StagedFile) -> bool:
+    """Whether the file of this name has the same content as the uploaded one."""
     try:
-        opened = os.open(name, _READ, dir_fd=handle)
+        descriptor = os.open(name, _OPEN_FLAGS, dir_fd=handle)
     except OSError:
         return False
-    status = os.fstat(opened)
-    if not stat.S_ISREG(status.st_mode) or status.st_size != one.size:
-        os.close(opened)
+    status = os.fstat(descriptor)
+    if not stat.S_ISREG(status.st_mode) or status.st_size != file.size:
+        os.close(descriptor)
         return False
-    with open(opened, "rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest() == one.hash
+    with open(descriptor, "rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest() == file.hash

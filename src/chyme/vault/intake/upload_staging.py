@@ -1,4 +1,4 @@
-"""Files on their way into the vault. Whoever brings them has a folder of their own, which goes when they do."""
+"""Temporary folders for files that are being uploaded, one for each upload."""
 
 from __future__ import annotations
 
@@ -17,47 +17,47 @@ FOLDER = "incoming"
 
 
 class UploadStaging:
-    """In the vault's own `.chyme`, wherever the database lives: a file that is whole moves in without being copied."""
+    """In the vault's own `.chyme`, wherever the database is, so that complete files are moved without copying."""
 
     def __init__(self, root: Path) -> None:
         self.folder = root / STATE / FOLDER
 
     @contextlib.contextmanager
     def temporary_folder(self) -> Iterator[Path]:
-        """An empty folder, gone afterwards; should this process die, the next to `sweep` takes it away."""
-        path, handle = self._held()
+        """An empty folder, removed afterwards; if this process dies, the next `sweep` removes it."""
+        path, handle = self._make_locked_folder()
         try:
             yield path
         finally:
             shutil.rmtree(path, ignore_errors=True)
             os.close(handle)
 
-    def _held(self) -> tuple[Path, int]:
+    def _make_locked_folder(self) -> tuple[Path, int]:
         while True:
             path = self.folder / secrets.token_hex(8)
             make_private_folder(path)
-            with contextlib.suppress(FileNotFoundError):  # swept away before it was locked
+            with contextlib.suppress(FileNotFoundError):  # removed by `sweep` before it was locked
                 handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-                if _locked(handle) and path.exists():
+                if _try_lock(handle) and path.exists():
                     return path, handle
                 os.close(handle)
 
     def sweep(self) -> int:
-        """Take away what dead processes left. Returns how many folders."""
+        """Remove the folders of dead processes. Return how many."""
         count = 0
         with contextlib.suppress(OSError):
             for path in list(self.folder.iterdir()):
-                count += _removed(path)
+                count += _remove_if_unused(path)
         return count
 
 
-def _removed(path: Path) -> bool:
+def _remove_if_unused(path: Path) -> bool:
     try:
         handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError:
         return False
     try:
-        if not _locked(handle):
+        if not _try_lock(handle):
             return False
         shutil.rmtree(path, ignore_errors=True)
         return True
@@ -65,8 +65,8 @@ def _removed(path: Path) -> bool:
         os.close(handle)
 
 
-def _locked(handle: int) -> bool:
-    """Whether the folder is ours now; the lock goes with the process."""
+def _try_lock(handle: int) -> bool:
+    """Try to lock the folder; the lock ends with the process."""
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

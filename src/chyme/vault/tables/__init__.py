@@ -1,1 +1,1 @@
-"""Link files in SQLite."""
+"""SQL queries about link files."""

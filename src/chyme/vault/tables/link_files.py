@@ -1,4 +1,4 @@
-"""Which link files lead to an address."""
+"""Finds the link files that point to an address."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from sqlite3 import Connection
 
 
 def fetched_from(db: Connection, addresses: Collection[str]) -> dict[str, str]:
-    """address → path of a file on disk whose page was fetched from there."""
+    """Map each address to the path of an existing file whose page was fetched from there."""
     rows = db.execute(
         """
         SELECT json_extract(content, '$.url'), file_path FROM digests INDEXED BY digests_by_status

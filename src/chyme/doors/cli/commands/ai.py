@@ -70,7 +70,7 @@ def resume(options: GroupOptions, provider: str | None) -> None:
 def spend(options: GroupOptions, by: str, days: int) -> None:
     """Add up calls, tokens and cost."""
     with open_vault(options.vault) as app:
-        totals = app.spending.accounts(by, days)
+        totals = app.spending.call_totals(by, days)
     if options.as_json:
         print_json({"by": by, "days": days, "spend": [asdict(total) for total in totals]})
         return
@@ -90,7 +90,7 @@ def _format_total(total: CallTotals) -> str:
 
 def _print_status(options: GroupOptions) -> None:
     with open_vault(options.vault) as app:
-        statuses = app.spending.standings()
+        statuses = app.spending.provider_statuses()
         private, problem = app.private.patterns, app.private.problem
     if options.as_json:
         providers = [{"model": model, **asdict(status)} for model, status in statuses]

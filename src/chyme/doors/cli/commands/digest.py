@@ -40,14 +40,14 @@ def digest(ctx: click.Context, paths: tuple[str, ...], no_wait: bool, vault: Pat
         if inside_paths:
             report = _scan(app, inside_paths, console)
             file_ids = frozenset(file.id for file in app.open_vault.files_below(inside_paths))
-            work = app.start(follow=False, among=file_ids)
+            work = app.start(follow=False, only_files=file_ids)
         else:
             work = app.start(follow=False)  # the first files are digested while the scan goes on
             report = _scan(app, inside_paths, console)
         with _create_bar(console) as bar:
-            remaining = work.drain(wait=not no_wait, watch=_create_watcher(bar))
-        app.searching.finish_embedder_migration()
-        search_problem = app.searching.catch_up()
+            remaining = work.drain(wait=not no_wait, report=_create_watcher(bar))
+        app.search_index.finish_embedder_migration()
+        search_problem = app.search_index.catch_up()
         if search_problem:
             console.print(f"{printable(search_problem)}; it gets the rest later", style="yellow", markup=False)
         failed = [d for d in app.failures_since(started_at) if file_ids is None or d.file_id in file_ids]

@@ -133,8 +133,8 @@ def index(ctx: click.Context, rebuild: bool, check: bool, vault: Path | None, as
     with open_vault(vault) as app:
         if rebuild:
             with Console(stderr=True).status("making the indexes again …"):
-                app.searching.rebuild()
-        problems = app.searching.check()
+                app.search_index.rebuild()
+        problems = app.search_index.check()
     _print_problems(ctx, as_json, problems, "the index agrees with the texts")
 
 

@@ -13,12 +13,13 @@ from chyme.application.app import App
 from chyme.core.bounding_boxes import describe_region
 from chyme.core.files.permissions import FILE_MODE, make_private_folder
 from chyme.core.pipeline.digest_state import NOT_APPLICABLE
+from chyme.core.pipeline.registry_rules import Rules
 from chyme.doors.cli import failure_lines
 from chyme.doors.cli.plurals import format_count
 from chyme.doors.cli.transcript_lines import format_digest, format_time, names_in
 from chyme.doors.cli.vault_options import open_vault, print_json, printable, vault_options
 from chyme.errors import UsageError
-from chyme.model import Kind, Place
+from chyme.model import Form, Kind, Place
 from chyme.speech.transcripts.json_format import format_speaker_label
 from chyme.speech.transcripts.subtitles import srt, vtt
 
@@ -53,7 +54,7 @@ def status(ctx: click.Context, vault: Path | None, as_json: bool) -> None:
         damaged = app.database.quick_check(LOOK_SECONDS)
         report = {
             **app.documents.status(),
-            "search": app.searching.status(),
+            "search": app.search_index.status(),
             "damaged": str(damaged) if damaged is not None else None,
         }
         failed = app.documents.failures()
@@ -134,7 +135,7 @@ def show(path: str, save: Path | None, form: str | None, vault: Path | None, as_
             category = f"{digest['error_category']}: " if digest["error_category"] else ""
             click.echo(f"  {category}{printable(digest['error'])}{retry}")
         if digest["content"]:
-            lines = format_digest(digest["digester"], digest["content"], names_in(details))
+            lines = format_digest(app.rules.form_of(digest["digester"]), digest["content"], names_in(details))
             _print_lines(digest["content"].splitlines() if lines is None else lines)
     if not_applicable:
         click.echo(f"\n{NOT_APPLICABLE}: {', '.join(not_applicable)}")
@@ -168,17 +169,18 @@ def _save_artifacts(folder: Path, artifacts: dict[str, bytes]) -> None:
 def _subtitles(app: App, path: str, form: str) -> str:
     found = app.documents.transcript(path)
     if found is None or not found[0].segments:
-        raise UsageError(_explain_missing_transcript(app.documents.show(path)))
+        raise UsageError(_explain_missing_transcript(app.rules, app.documents.show(path)))
     transcript, names = found
     return (srt if form == "srt" else vtt)(transcript.segments, names)
 
 
-def _explain_missing_transcript(details: dict[str, Any]) -> str:
+def _explain_missing_transcript(rules: Rules, details: dict[str, Any]) -> str:
     path, kind = printable(details["file"]["path"]), details["file"]["kind"]
     if kind not in (Kind.AUDIO, Kind.VIDEO):
         return f"{path}: only recordings and videos have subtitles, and this is of kind {kind}"
     rows = {digest["digester"]: digest for digest in details["digests"]}
-    recognition = rows.get("speech-recognition")
+    transcripts = [rows[name] for name in rules.of_form(Form.TRANSCRIPT) if name in rows]
+    recognition = transcripts[0] if transcripts else None
     if recognition is not None and recognition["status"] == "completed":
         return f"{path}: nothing is said in it"
     if recognition is not None and recognition["status"] == "failed":

@@ -92,7 +92,7 @@ def add_routes(api: FastAPI, app: App) -> None:
         """A page of a PDF as a JPEG."""
         require_file(app, path)
         with _map_page_errors():
-            rendered = app.drawing.render_page(path, page, width)
+            rendered = app.page_renderer.render_page(path, page, width)
         return _bytes_response(request, rendered.data, "image/jpeg", {})
 
     @api.get(
@@ -106,7 +106,7 @@ def add_routes(api: FastAPI, app: App) -> None:
         """Where the words of a query stand on a page of a PDF."""
         require_file(app, path)
         with _map_page_errors():
-            return PageWords(page=page, boxes=[list(box) for box in app.drawing.word_boxes(path, page, q)])
+            return PageWords(page=page, boxes=[list(box) for box in app.page_renderer.word_boxes(path, page, q)])
 
 
 @contextlib.contextmanager

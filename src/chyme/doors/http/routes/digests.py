@@ -45,7 +45,7 @@ def add_routes(api: FastAPI, app: App) -> None:
                 "eta_seconds": report.eta_seconds,
                 "done_lately": report.done_lately,
                 "paused": app.database.presence.find_problem() or report.paused,
-                "search": app.searching.status(),
+                "search": app.search_index.status(),
             }
         except VaultGone as error:
             last_status = {**last_status, "eta_seconds": None, "paused": str(error)}

@@ -75,7 +75,7 @@ class EventStream(Response):
             tasks = {
                 sending,
                 asyncio.ensure_future(_wait_for_disconnect(receive)),
-                asyncio.ensure_future(listener.over.wait()),
+                asyncio.ensure_future(listener.ended.wait()),
             }
             try:
                 await asyncio.wait(tasks, timeout=self._seconds, return_when=asyncio.FIRST_COMPLETED)

@@ -83,7 +83,7 @@ def add_routes(api: FastAPI, app: App) -> None:
     ) -> FileList:
         """List the files, sorted and filtered, one page at a time."""
         filters = Filters(tuple(map(str, kind or ())), tuple(tag or ()), folder, tuple(state or ()), year, person)
-        file_page = app.library.page(filters, sort=sort, descending=order == "desc", cursor=cursor, limit=limit)
+        file_page = app.file_list.page(filters, sort=sort, descending=order == "desc", cursor=cursor, limit=limit)
         return FileList(
             files=list(file_page.cards),
             next=file_page.next,
@@ -101,14 +101,14 @@ def add_routes(api: FastAPI, app: App) -> None:
     def delete(path: str) -> Deleted:
         """Move a file to the trash, with everything known about it."""
         require_file(app, path)
-        if not app.library.cards([path]):
+        if not app.file_list.cards([path]):
             raise NotFound(f"{path}: has vanished from the vault")
         return Deleted(trashed=app.trash.put([path])[0])
 
     @api.get("/api/folders")
     def folders(inside: Annotated[str, Query(max_length=PATH)] = "") -> FolderList:
         """The folders directly inside this one, and how many files are in each or below it."""
-        return FolderList(folders=app.library.folders(inside))
+        return FolderList(folders=app.file_list.folders(inside))
 
     @api.get("/api/trash")
     def trash() -> TrashList:

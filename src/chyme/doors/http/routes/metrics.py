@@ -85,7 +85,7 @@ def collect_vault_metrics(vaults: dict[str, App]) -> list[Metric]:
     children = Metric("chyme_children", "gauge", "Living child processes.")
     restarts = Metric("chyme_engine_restarts_total", "counter", "Child processes that had to be replaced.")
     for vault, app in vaults.items():
-        counts, report = app.counting.counts(), app.progress.report()
+        counts, report = app.vault_counter.counts(), app.progress.report()
         files.add(counts.files, vault=vault)
         vanished.add(counts.vanished, vault=vault)
         for status, count in counts.digests.items():
@@ -112,7 +112,7 @@ def collect_vault_metrics(vaults: dict[str, App]) -> list[Metric]:
         paused.add(report.paused is not None, vault=vault)
         _add_histograms(seconds, app, vault)
         if app.is_digesting:
-            snapshot = app.work.runner.snapshot()
+            snapshot = app.digestion.runner.snapshot()
             for family, count in snapshot.restarts_by_family.items():
                 alive = sum(child.family == family for child in snapshot.children)
                 children.add(alive, vault=vault, family=family)
@@ -127,13 +127,13 @@ def _count_running(app: App) -> dict[str, int]:
     lanes = {digester.name: digester.runs.lane.name.lower() for digester in app.rules.registry}
     counts = dict.fromkeys(lanes.values(), 0)
     if app.is_digesting:
-        for _, digester, _ in list(app.work.coordinator.in_flight.running.values()):
+        for _, digester, _ in list(app.digestion.coordinator.in_flight.running.values()):
             counts[lanes.get(digester, "ordinary")] += 1
     return counts
 
 
 def _add_histograms(metric: Metric, app: App, vault: str) -> None:
-    for digester, outcome, counts, seconds in app.measured.histograms():
+    for digester, outcome, counts, seconds in app.attempt_metrics.histograms():
         labels = {"vault": vault, "digester": digester, "outcome": outcome}
         up_to = list(accumulate(counts))
         for bound, count in zip((*map(_format_number, BOUNDS), "+Inf"), up_to, strict=True):

@@ -63,7 +63,7 @@ def add_routes(api: FastAPI, app: App) -> None:
         days: Annotated[int, Query(ge=1, le=LONGEST)] = 30,
     ) -> dict[str, Any]:
         """Calls, tokens and cost, added up."""
-        return {"by": by, "days": days, "spend": [asdict(totals) for totals in app.spending.accounts(by, days)]}
+        return {"by": by, "days": days, "spend": [asdict(totals) for totals in app.spending.call_totals(by, days)]}
 
     @api.post("/api/ai/pause", response_model=Paused)
     def pause(which: Which | None = None) -> dict[str, Any]:
