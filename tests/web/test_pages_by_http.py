@@ -71,7 +71,7 @@ def test_no_more_than_a_few_wait_for_pages(app: App, http: TestClient) -> None:
     begun, go_on = threading.Event(), threading.Event()
 
     class Slow(PdfPageRenderer):
-        def _asked(self, key: tuple[str, int, int], file: object, opened: int) -> bytes:
+        def _request_page(self, key: tuple[str, int, int], file: object, opened: int) -> bytes:
             begun.set()
             go_on.wait(60)
             return pdf_renderer.JPEG
@@ -121,7 +121,7 @@ def test_pages_of_all_vaults_together_are_waited_for_by_a_few(app: App, tmp_path
     go_on = threading.Event()
 
     class Slow(PdfPageRenderer):
-        def _asked(self, key: tuple[str, int, int], file: object, opened: int) -> bytes:
+        def _request_page(self, key: tuple[str, int, int], file: object, opened: int) -> bytes:
             go_on.wait(60)
             return pdf_renderer.JPEG
 
