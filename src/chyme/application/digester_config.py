@@ -215,14 +215,14 @@ def _local_config(settings: Settings) -> dict[str, Any]:
 
 
 def _endpoint_config(
-    what: str, prefix: str, settings: Settings, seconds: float, provider: str = OPENAI
+    label: str, prefix: str, settings: Settings, seconds: float, provider: str = OPENAI
 ) -> dict[str, Any] | None:
     """Return the settings of one remote model, which share a prefix; None if it is not configured."""
     url, model = getattr(settings, f"{prefix}_url"), getattr(settings, f"{prefix}_model")
     if provider not in PROVIDERS:
         raise UsageError(f"{prefix}_provider must be one of {', '.join(PROVIDERS)}, not {provider!r}")
     if bool(url) != bool(model) and (provider == OPENAI or not model):
-        raise UsageError(f"a {what} needs both {prefix}_url and {prefix}_model; docs/settings.md tells what they are")
+        raise UsageError(f"a {label} needs both {prefix}_url and {prefix}_model; docs/settings.md explains them")
     if not model:
         return None
     return {"url": url, "model": model, "key": getattr(settings, f"{prefix}_key"), "seconds": seconds}

@@ -183,13 +183,13 @@ class Broadcast:
             try:
                 self._poll(state, newcomers)
             except (sqlite3.Error, VaultError) as error:
-                self._database.log_failure(log, "what happens in the vault cannot be told", error)
+                self._database.log_failure(log, "the events of the vault cannot be sent", error)
                 self._requeue(newcomers)
                 with contextlib.suppress(sqlite3.Error, VaultError):  # logged above; the status may give the reason
                     self._report_status(state, newcomers)
                 time.sleep(POLL_SECONDS)
             except Exception:  # otherwise listeners would wait in vain; they reconnect and restart the thread
-                log.exception("what happens in the vault cannot be told")
+                log.exception("the events of the vault cannot be sent")
                 self._end_all()
             time.sleep(GATHER_SECONDS + GATHER_EACH * min(self.listeners, 100))
 

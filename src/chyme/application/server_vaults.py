@@ -120,7 +120,7 @@ def identity_of(app: App) -> str:
     """Return the identity of an open vault, to which access rights refer."""
     found = vault_properties.value_of(app.database.read(), IDENTITY)
     if not found:
-        raise VaultError(f"{app.vault.root}: its database has no identity; 'chyme verify' tells what is wrong with it")
+        raise VaultError(f"{app.vault.root}: its database has no identity; 'chyme verify' shows what is wrong with it")
     return found
 
 

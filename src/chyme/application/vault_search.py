@@ -120,7 +120,7 @@ class VaultSearch:
             try:
                 self.pusher.rebuild()
             except ServerFailed as error:
-                raise VaultError(f"{error}; what it lacks is kept, and told to it when it is back") from error
+                raise VaultError(f"{error}; what it lacks is kept, and sent to it when it is back") from error
 
     def close(self) -> None:
         """Must be called before the database is closed, because threads here read it."""
