@@ -16,7 +16,7 @@ import pytest
 from waiting import AMPLE
 
 from chyme.application import event_broadcast as broadcasting
-from chyme.application.event_broadcast import MOST_LISTENERS, MOST_OF_ONE, MOST_PENDING, Broadcast, Listener
+from chyme.application.event_broadcast import MAX_LISTENERS, MAX_PENDING_BYTES, MAX_PER_USER, Broadcast, Listener
 from chyme.core.store import events
 from chyme.core.store.sqlite.database import Database
 from chyme.errors import VaultError
@@ -182,7 +182,7 @@ def test_many_listeners_cost_as_many_reads_as_one(vault: Vault) -> None:
 
 
 def test_who_is_too_slow_looks_anew_and_holds_up_nobody(vault: Vault) -> None:
-    long, bursts = "x" * 900, MOST_PENDING // (200 * 900) + 3
+    long, bursts = "x" * 900, MAX_PENDING_BYTES // (200 * 900) + 3
 
     async def work() -> None:
         slow, quick = vault.broadcast.listen(), vault.broadcast.listen()
@@ -192,7 +192,7 @@ def test_who_is_too_slow_looks_anew_and_holds_up_nobody(vault: Vault) -> None:
             stream = await heard_until(quick, lambda stream: len(paths_in(stream)) == 200)
             count += len(paths_in(stream))
         assert count == 200 * bursts
-        assert sum(map(len, slow._pending)) <= MOST_PENDING + 300_000
+        assert sum(map(len, slow._pending)) <= MAX_PENDING_BYTES + 300_000
         stream = await heard_until(slow, lambda stream: b"event: reset" in stream)
         assert said(stream)[0][1] == "reset"
         vault.tell("last")
@@ -230,7 +230,7 @@ def test_the_status_is_told_when_it_changes_and_not_when_it_does_not(vault: Vaul
 
 
 def test_what_stands_still_is_told_although_nothing_is_written(vault: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(broadcasting, "STALE_LOOK_SECONDS", 0.2)
+    monkeypatch.setattr(broadcasting, "STALE_POLL_SECONDS", 0.2)
 
     async def work() -> None:
         listener = vault.broadcast.listen()
@@ -285,7 +285,7 @@ def test_closing_sends_everybody_home_and_lets_nobody_in(vault: Vault) -> None:
 
 def test_too_many_listeners_are_refused(vault: Vault) -> None:
     async def work() -> None:
-        listeners = [vault.broadcast.listen() for _ in range(MOST_LISTENERS)]
+        listeners = [vault.broadcast.listen() for _ in range(MAX_LISTENERS)]
         with pytest.raises(VaultError, match="listen to this vault already"):
             vault.broadcast.listen()
         vault.broadcast.leave(listeners[0])
@@ -296,15 +296,15 @@ def test_too_many_listeners_are_refused(vault: Vault) -> None:
 
 def test_nobody_alone_takes_all_the_places(vault: Vault) -> None:
     async def work() -> None:
-        listeners = [vault.broadcast.listen(who="user 1") for _ in range(MOST_OF_ONE)]
+        listeners = [vault.broadcast.listen(user="user 1") for _ in range(MAX_PER_USER)]
         with pytest.raises(VaultError, match="you listen 20 times already"):
-            vault.broadcast.listen(who="user 1")
-        vault.broadcast.listen(who="user 2")
+            vault.broadcast.listen(user="user 1")
+        vault.broadcast.listen(user="user 2")
         await heard_until(listeners[0], lambda stream: b"status" in stream)
         with pytest.raises(VaultError):
-            vault.broadcast.listen(who="user 1")  # also when all of them were welcomed
+            vault.broadcast.listen(user="user 1")  # also when all of them were welcomed
         vault.broadcast.leave(listeners[0])
-        vault.broadcast.listen(who="user 1")
+        vault.broadcast.listen(user="user 1")
 
     in_loop(work)
 

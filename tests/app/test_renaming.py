@@ -238,7 +238,7 @@ def test_one_file_that_cannot_be_renamed_does_not_stop_the_others(app: App) -> N
     named(app, "scan0001.txt", MILLER)
     named(app, "scan0002.txt", "another-name.txt")
     first, second = sorted(FileRenamer(app.open_vault).accept(), key=lambda one: one.path)
-    assert first.problem == f"chyme would pass over it as {MILLER} (.chymeignore)"
+    assert first.problem == f"chyme would ignore it as {MILLER} (.chymeignore)"
     assert (second.becomes, second.problem) == ("another-name.txt", None)
     assert known(app) == ["another-name.txt", "scan0001.txt"]
 

@@ -61,7 +61,7 @@ def test_the_folder_may_be_the_one_somebody_stands_in(vault: Path, monkeypatch: 
         (("ftp://example.org/",), "begin with https://"),
         (("https://ada:secret@example.org/",), "plain text"),
         ((PAGE, "--folder", "/"), "not in the vault"),
-        ((PAGE, "--folder", ".chyme"), "passes over"),
+        ((PAGE, "--folder", ".chyme"), "chyme ignores"),
         ((PAGE, "https://example.org/b", "--name", "x"), "one link"),
         (("-",), "at least one"),
     ],

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from coordinating import Bench, Clock, Told, fails
 
-from chyme.application.bulk_jobs import KEEP_FINISHED_FOR, OUTSTANDING, SLOW, BulkJobs, NoSuchJob, Selection
+from chyme.application.bulk_jobs import KEEP_FINISHED_FOR, MAX_REQUESTED, MAX_SLOW, BulkJobs, NoSuchJob, Selection
 from chyme.core.pipeline.transitions import Claim
 from chyme.core.store import digest_queue, files
 from chyme.core.store import jobs as store
@@ -70,20 +70,20 @@ def jobs(bench: Callable[..., Bench]) -> Iterator[Callable[..., Jobs]]:
 def test_a_job_makes_everything_again_a_few_files_at_a_time(jobs: Callable[..., Jobs]) -> None:
     one, two = Told("one"), Told("two")
     house = jobs(one, two)
-    house.fill(OUTSTANDING + 10)
+    house.fill(MAX_REQUESTED + 10)
     one.calls = two.calls = 0
 
     job = house.bulk.start(ALL, ["one"])
-    assert (job.state, job.total, job.left) == ("running", OUTSTANDING + 10, OUTSTANDING + 10)
+    assert (job.state, job.total, job.left) == ("running", MAX_REQUESTED + 10, MAX_REQUESTED + 10)
     house.bulk.advance()
-    assert house.states("one").count("todo") == OUTSTANDING
+    assert house.states("one").count("todo") == MAX_REQUESTED
     house.bulk.advance()
-    assert house.states("one").count("todo") == OUTSTANDING
+    assert house.states("one").count("todo") == MAX_REQUESTED
     house.run()
 
     ended = house.bulk.job(job.id)
-    assert (ended.state, ended.done, ended.failed, ended.left) == ("done", OUTSTANDING + 10, 0, 0)
-    assert (one.calls, two.calls) == (OUTSTANDING + 10, 0)
+    assert (ended.state, ended.done, ended.failed, ended.left) == ("done", MAX_REQUESTED + 10, 0, 0)
+    assert (one.calls, two.calls) == (MAX_REQUESTED + 10, 0)
     assert store.count_asked(house.bench.db) == (0, 0)
 
 
@@ -116,19 +116,19 @@ def test_a_hundred_clicks_make_one_job_and_a_finished_one_never_blocks_another(j
 def test_a_paused_job_begins_with_no_more_files(jobs: Callable[..., Jobs]) -> None:
     one = Told("one")
     house = jobs(one)
-    house.fill(OUTSTANDING * 2)
+    house.fill(MAX_REQUESTED * 2)
     one.calls = 0
     job = house.bulk.start(ALL, ["one"])
     house.bulk.advance()
     paused = house.bulk.pause(job.id)
-    assert (paused.state, paused.under_way) == ("paused", OUTSTANDING)
+    assert (paused.state, paused.under_way) == ("paused", MAX_REQUESTED)
     assert house.bulk.start(ALL, ["one"]).id == job.id
     house.run(3)
-    assert (house.bulk.job(job.id).done, one.calls) == (OUTSTANDING, OUTSTANDING)
+    assert (house.bulk.job(job.id).done, one.calls) == (MAX_REQUESTED, MAX_REQUESTED)
     assert (house.bulk.count_waiting_files(), house.bulk.job(job.id).under_way, house.bulk.advance()) == (0, 0, False)
     assert house.bulk.resume(job.id).state == "running"
     house.run()
-    assert (house.bulk.job(job.id).state, one.calls) == ("done", OUTSTANDING * 2)
+    assert (house.bulk.job(job.id).state, one.calls) == ("done", MAX_REQUESTED * 2)
 
 
 def test_a_cancelled_job_leaves_the_other_files_as_they_are_and_counts_those_it_had_begun_with(
@@ -136,17 +136,17 @@ def test_a_cancelled_job_leaves_the_other_files_as_they_are_and_counts_those_it_
 ) -> None:
     one = Told("one")
     house = jobs(one)
-    house.fill(OUTSTANDING * 2)
+    house.fill(MAX_REQUESTED * 2)
     job = house.bulk.start(ALL, ["one"])
     house.bulk.advance()
     ended = house.bulk.cancel(job.id)
     assert (ended.state, ended.finished_at is not None) == ("cancelled", True)
-    assert (ended.done, ended.under_way) == (0, OUTSTANDING)
-    assert house.states("one").count("completed") == OUTSTANDING
+    assert (ended.done, ended.under_way) == (0, MAX_REQUESTED)
+    assert house.states("one").count("completed") == MAX_REQUESTED
     house.run()
     assert not store.has_files(house.bench.db, job.id)
     ended = house.bulk.job(job.id)
-    assert (ended.state, ended.done, ended.under_way) == ("cancelled", OUTSTANDING, 0)
+    assert (ended.state, ended.done, ended.under_way) == ("cancelled", MAX_REQUESTED, 0)
     for change in (house.bulk.pause, house.bulk.resume, house.bulk.cancel):
         assert change(job.id) == ended  # what is over stays so
 
@@ -240,9 +240,9 @@ def test_what_a_person_waits_for_comes_before_a_job(jobs: Callable[..., Jobs]) -
 def test_recordings_that_take_hours_hold_up_nobody_else(jobs: Callable[..., Jobs]) -> None:
     speech = Told("speech", lane=Lane.LONG, applies=lambda file: file.name < "100")
     house = jobs(Told("one"), speech)
-    for number in range(2 * SLOW):
+    for number in range(2 * MAX_SLOW):
         (house.bench.root / f"{number:03}.txt").write_text(f"recording {number}")
-    for number in range(200, 200 + OUTSTANDING + 10):
+    for number in range(200, 200 + MAX_REQUESTED + 10):
         (house.bench.root / f"{number}.txt").write_text(f"note {number}")
     house.bench.scanner.scan()
     house.work()
@@ -252,10 +252,10 @@ def test_recordings_that_take_hours_hold_up_nobody_else(jobs: Callable[..., Jobs
         house.work_in(Lane.ORDINARY)
     house.bulk.advance()
     told = house.bulk.job(job.id)
-    assert told.done == OUTSTANDING + 10
-    assert SLOW <= told.under_way < SLOW + OUTSTANDING
+    assert told.done == MAX_REQUESTED + 10
+    assert MAX_SLOW <= told.under_way < MAX_SLOW + MAX_REQUESTED
     house.run()
-    assert (house.bulk.job(job.id).state, house.bulk.job(job.id).done) == ("done", 2 * SLOW + OUTSTANDING + 10)
+    assert (house.bulk.job(job.id).state, house.bulk.job(job.id).done) == ("done", 2 * MAX_SLOW + MAX_REQUESTED + 10)
 
 
 def test_what_jobs_have_not_asked_for_yet_is_to_come(jobs: Callable[..., Jobs]) -> None:
@@ -266,8 +266,8 @@ def test_what_jobs_have_not_asked_for_yet_is_to_come(jobs: Callable[..., Jobs]) 
     assert house.bulk.count_upcoming_digests().keys() == {"one", "few"}
     house.bulk.advance()
     assert (house.bulk.count_upcoming_digests()["one"], house.bulk.count_waiting_files()) == (
-        300 - OUTSTANDING,
-        300 - OUTSTANDING,
+        300 - MAX_REQUESTED,
+        300 - MAX_REQUESTED,
     )
     assert not house.bulk.has_due_files()  # there is no room
     house.bulk.pause(job.id)
@@ -338,21 +338,21 @@ def test_a_job_goes_on_where_another_process_left_it(tmp_path: Path, clock: Cloc
         return Jobs(Bench(root, clock, *registry))
 
     first = opened(Told("one"))
-    first.fill(OUTSTANDING + 5)
+    first.fill(MAX_REQUESTED + 5)
     job = first.bulk.start(ALL, ["one"])
     first.bulk.advance()
     first.bench.close()
     second = opened(Told("one"))
     second.run()
     ended = second.bulk.job(job.id)
-    assert (ended.state, ended.done) == ("done", OUTSTANDING + 5)
+    assert (ended.state, ended.done) == ("done", MAX_REQUESTED + 5)
     second.bench.close()
 
 
 def test_two_processes_ask_for_each_file_once(jobs: Callable[..., Jobs]) -> None:
     one = Told("one")
     house = jobs(one)
-    house.fill(OUTSTANDING * 2)
+    house.fill(MAX_REQUESTED * 2)
     one.calls = 0
     other = Jobs(house.bench)
     job = house.bulk.start(ALL, ["one"])
@@ -360,7 +360,7 @@ def test_two_processes_ask_for_each_file_once(jobs: Callable[..., Jobs]) -> None
         house.bulk.advance()
         other.bulk.advance()
         house.work()
-    assert (house.bulk.job(job.id).state, one.calls) == ("done", OUTSTANDING * 2)
+    assert (house.bulk.job(job.id).state, one.calls) == ("done", MAX_REQUESTED * 2)
 
 
 def test_jobs_that_were_over_long_ago_are_forgotten(jobs: Callable[..., Jobs]) -> None:

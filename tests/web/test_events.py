@@ -15,7 +15,7 @@ from waiting import AMPLE
 
 from chyme.accounts.permissions import Right, Rights, Visitor
 from chyme.application.app import App, open_app
-from chyme.application.event_broadcast import MOST_LISTENERS, MOST_OF_ONE
+from chyme.application.event_broadcast import MAX_LISTENERS, MAX_PER_USER
 from chyme.doors.http.routes import events
 from chyme.doors.http.routes.events import EventStream
 from chyme.doors.http.vault_api import create_vault_api
@@ -159,7 +159,7 @@ def test_a_vault_that_is_closed_ends_its_streams(app: App) -> None:
 
 def test_more_than_so_many_are_told_to_come_back_later(app: App) -> None:
     async def work() -> None:
-        listeners = [app.broadcast.listen() for _ in range(MOST_LISTENERS)]
+        listeners = [app.broadcast.listen() for _ in range(MAX_LISTENERS)]
         client = Client(create_vault_api(app))
         await client.until(client.task.done)
         assert client.status == 503
@@ -176,7 +176,7 @@ def test_one_visitor_is_counted_as_one_by_session_and_token(app: App) -> None:
     other = Visitor("bob", rights, 2, session_id=8)
 
     async def work() -> None:
-        listeners = [app.broadcast.listen(who=signed_in.key) for _ in range(MOST_OF_ONE)]
+        listeners = [app.broadcast.listen(user=signed_in.key) for _ in range(MAX_PER_USER)]
         refused = Client(create_vault_api(app), visitor=program)
         await refused.until(refused.task.done)
         assert refused.status == 503

@@ -1,4 +1,4 @@
-"""What this process has done since it started, counted: for the pace of the digestion and for /metrics."""
+"""Counts what this process has done since it started, for the ETA of the digestion and for /metrics."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ BOUNDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 6
 
 @dataclass
 class Histogram:
-    """How many took how long: `counts` by BOUNDS, and the last one for whatever took longer."""
+    """How many attempts took how long: `counts` by BOUNDS, the last one for longer attempts."""
 
     counts: list[int] = field(default_factory=lambda: [0] * (len(BOUNDS) + 1))
     seconds: float = 0.0
@@ -27,39 +27,44 @@ class Histogram:
 
 
 class AttemptMetrics:
-    """Counts attempts. Asked and told from many threads."""
+    """Counts attempts. Thread-safe."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._guard = threading.Lock()
-        self._pace = Throughput()
+        self._throughput = Throughput()
         self._histograms: dict[tuple[str, str], Histogram] = {}  # digester, outcome
 
-    def record(self, one: AttemptResult) -> None:
-        """An attempt is over and written down."""
+    def record(self, attempt: AttemptResult) -> None:
+        """Count an attempt that has ended."""
         with self._guard:
-            self._histograms.setdefault((one.digester, one.outcome), Histogram()).add(one.seconds)
-            if one.outcome != GIVEN_BACK:  # it says nothing about how long one takes
-                made = one.outputs if one.outcome in (COMPLETED, SKIPPED) else 1
-                self._pace.record_finished(one.digester, one.lane, max(1, made), one.seconds, self._clock())
+            self._histograms.setdefault((attempt.digester, attempt.outcome), Histogram()).add(attempt.seconds)
+            if attempt.outcome != GIVEN_BACK:  # its duration is not typical
+                outputs = attempt.outputs if attempt.outcome in (COMPLETED, SKIPPED) else 1
+                self._throughput.record_finished(
+                    attempt.digester, attempt.lane, max(1, outputs), attempt.seconds, self._clock()
+                )
 
     def histograms(self) -> list[tuple[str, str, tuple[int, ...], float]]:
-        """(digester, outcome, counts by BOUNDS, seconds in all), in order."""
+        """Return (digester, outcome, counts by BOUNDS, total seconds), sorted."""
         with self._guard:
-            return [(*key, tuple(one.counts), one.seconds) for key, one in sorted(self._histograms.items())]
+            return [
+                (*key, tuple(histogram.counts), histogram.seconds)
+                for key, histogram in sorted(self._histograms.items())
+            ]
 
     def typical_seconds(self, digester: str) -> float | None:
-        """Seconds of one output lately; None: none was made."""
+        """Return the recent seconds per output; None if there was none."""
         with self._guard:
-            return self._pace.typical_seconds(digester)
+            return self._throughput.typical_seconds(digester)
 
     def concurrency(self, lane: int, elapsed: Sequence[float]) -> float | None:
-        """How many are made at once in a lane, of which some have been under way for so many seconds."""
+        """Return how many attempts run at once in a lane, given the seconds that current ones have been running."""
         with self._guard:
             now = self._clock()
-            return self._pace.concurrency(lane, [now - one for one in elapsed], now)
+            return self._throughput.concurrency(lane, [now - seconds for seconds in elapsed], now)
 
     def count_last_minute(self) -> int:
-        """Digests made within the last minute."""
+        """Return the number of digests made within the last minute."""
         with self._guard:
-            return self._pace.recent_outputs(self._clock())
+            return self._throughput.recent_outputs(self._clock())

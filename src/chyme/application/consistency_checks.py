@@ -1,4 +1,4 @@
-"""Check whether the database is consistent. Each check is one statement."""
+"""Checks whether the database is consistent. Each check is one statement."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ _CHECKS = {
 
 
 def find_problems(db: Connection) -> list[str]:
-    """All problems, in words; empty if there are none. Runs on the writer (FTS5's check is a write)."""
+    """Describe all problems; empty if there are none. Runs on the writer (FTS5's check is a write)."""
     found = [f"{DAMAGE}{row[0]}" for row in db.execute("PRAGMA integrity_check") if row[0] != "ok"]
     if found:
         return found  # the other checks would read damaged data

@@ -1,4 +1,4 @@
-"""From settings to what the digesters are made with."""
+"""Converts settings into the configuration of the digesters."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ENGINES = ("sqlite", "meilisearch")
 
 
 def config_of(settings: Settings) -> dict[str, Any]:
-    """What the digesters are made with, as plain values: they travel to the children as JSON."""
+    """Return the configuration of the digesters, as plain values that are sent to child processes as JSON."""
     return {
         "conversion": {
             "document_bytes": settings.document_bytes,
@@ -60,8 +60,8 @@ def config_of(settings: Settings) -> dict[str, Any]:
             "office_memory_mb": settings.office_memory_mb,
         },
         "detector": {"weights_dir": settings.weights_dir, "object_confidence": settings.object_confidence},
-        "vision": _vision(settings),
-        "language": _language(settings),
+        "vision": _vision_config(settings),
+        "language": _language_config(settings),
         "speech": {
             "model_dir": str(Path(settings.speech_dir).expanduser()) if settings.speech_dir else "",
             "language": settings.speech_language,
@@ -70,7 +70,7 @@ def config_of(settings: Settings) -> dict[str, Any]:
             "seconds": settings.speech_seconds,
             "pace": settings.speech_pace,
         },
-        "speech_endpoint": _endpoint("speech model", "speech", settings, settings.speech_request_seconds),
+        "speech_endpoint": _endpoint_config("speech model", "speech", settings, settings.speech_request_seconds),
         "embedding": {"weights_dir": settings.weights_dir, "threads": settings.embedding_threads},
         "passages": embedding_config(settings),
         "meaning_passages": settings.meaning_passages,
@@ -104,17 +104,17 @@ def config_of(settings: Settings) -> dict[str, Any]:
 
 
 def embedding_config(settings: Settings) -> dict[str, Any]:
-    """Who tells what passages mean."""
-    whose = settings.embedding_provider
-    if whose not in EMBEDDERS:
-        raise UsageError(f"embedding_provider must be one of {', '.join(EMBEDDERS)}, not {whose!r}")
-    here = {"engine": whose, "weights_dir": settings.weights_dir, "threads": settings.embedding_threads}
-    if whose != OPENAI:
-        return here
+    """Return the configuration of the passage embedder."""
+    provider = settings.embedding_provider
+    if provider not in EMBEDDERS:
+        raise UsageError(f"embedding_provider must be one of {', '.join(EMBEDDERS)}, not {provider!r}")
+    options = {"engine": provider, "weights_dir": settings.weights_dir, "threads": settings.embedding_threads}
+    if provider != OPENAI:
+        return options
     if not (settings.embedding_url and settings.embedding_model):
         raise UsageError("an endpoint for embeddings needs both embedding_url and embedding_model")
     return {
-        **here,
+        **options,
         "url": settings.embedding_url,
         "model": settings.embedding_model,
         "key": settings.embedding_key,
@@ -125,12 +125,12 @@ def embedding_config(settings: Settings) -> dict[str, Any]:
 
 
 def user_agent(settings: Settings) -> str:
-    """How we name ourselves to web servers."""
+    """Return the User-Agent for web servers."""
     return settings.web_agent or f"Mozilla/5.0 (compatible; chyme/{__version__})"
 
 
 def without_secrets(config: Mapping[str, Any]) -> dict[str, Any]:
-    """What children are told: they have no network, and no use for a key."""
+    """Return the configuration for child processes without network, which need no keys."""
     return {
         name: {**value, "key": ""} if isinstance(value, dict) and "key" in value else value
         for name, value in config.items()
@@ -138,34 +138,34 @@ def without_secrets(config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def providers_of(settings: Settings) -> dict[str, str]:
-    """The models that are configured: how their settings begin → which model that is, in words."""
+    """Return the configured models: prefix of their settings → description of the model."""
     found = {}
     for prefix in ("llm", "vision", "speech", "embedding"):
         url, model = getattr(settings, f"{prefix}_url"), getattr(settings, f"{prefix}_model")
-        whose = getattr(settings, f"{prefix}_provider", OPENAI)
-        if prefix == "embedding" and whose != OPENAI:
-            continue  # it runs here, and costs nothing
-        if whose == LOCAL:
+        provider = getattr(settings, f"{prefix}_provider", OPENAI)
+        if prefix == "embedding" and provider != OPENAI:
+            continue  # it runs locally, and costs nothing
+        if provider == LOCAL:
             found[prefix] = f"{CATALOG[settings.local_model].engine}, in a child of chyme"
         elif model:
-            found[prefix] = f"{model} at {Endpoint(url, model, provider=whose).host}"
+            found[prefix] = f"{model} at {Endpoint(url, model, provider=provider).host}"
     return found
 
 
 def fingerprints_of(settings: Settings) -> dict[str, str]:
-    """What tells that a model is another one than before: whose, where, which, and with which key, hashed."""
+    """Return a hash of provider, URL, model and key for each model, which shows that it was changed."""
     found = {}
     for prefix in providers_of(settings):
         fields = ("provider", "url", "model", "key")
-        told = "\0".join(str(getattr(settings, f"{prefix}_{field}", "")) for field in fields)
+        identity = "\0".join(str(getattr(settings, f"{prefix}_{field}", "")) for field in fields)
         if prefix == "llm":
-            told += f"\0{settings.local_model}"
-        found[prefix] = hashlib.sha256(told.encode()).hexdigest()[:16]
+            identity += f"\0{settings.local_model}"
+        found[prefix] = hashlib.sha256(identity.encode()).hexdigest()[:16]
     return found
 
 
 def allowances_of(settings: Settings) -> dict[str, Allowance]:
-    """What may be spent on each provider."""
+    """Return the spending limits of each provider."""
     return {
         prefix: Allowance(
             getattr(settings, f"{prefix}_calls_per_day"),
@@ -177,23 +177,23 @@ def allowances_of(settings: Settings) -> dict[str, Allowance]:
     }
 
 
-def _vision(settings: Settings) -> dict[str, Any] | None:
+def _vision_config(settings: Settings) -> dict[str, Any] | None:
     if settings.vision_provider == LOCAL:
         raise UsageError("the local model does not see; vision_provider must be openai, google or anthropic")
-    found = _endpoint("vision model", "vision", settings, settings.vision_seconds, settings.vision_provider)
+    found = _endpoint_config("vision model", "vision", settings, settings.vision_seconds, settings.vision_provider)
     return {**found, "provider": settings.vision_provider, "heic_bytes": settings.heic_bytes} if found else None
 
 
-def _language(settings: Settings) -> dict[str, Any] | None:
-    whose = settings.llm_provider
-    if whose == LOCAL:
-        return _local(settings)
-    found = _endpoint("language model", "llm", settings, settings.llm_seconds, whose)
-    return {**found, "provider": whose, "characters": settings.llm_characters} if found else None
+def _language_config(settings: Settings) -> dict[str, Any] | None:
+    provider = settings.llm_provider
+    if provider == LOCAL:
+        return _local_config(settings)
+    found = _endpoint_config("language model", "llm", settings, settings.llm_seconds, provider)
+    return {**found, "provider": provider, "characters": settings.llm_characters} if found else None
 
 
-def _local(settings: Settings) -> dict[str, Any]:
-    """The model that runs in a child of ours."""
+def _local_config(settings: Settings) -> dict[str, Any]:
+    """Return the configuration of the model that runs in a child process of chyme."""
     if settings.local_model not in LOCAL_MODELS:
         raise UsageError(f"local_model must be one of {', '.join(LOCAL_MODELS)}, not {settings.local_model!r}")
     return {
@@ -214,15 +214,15 @@ def _local(settings: Settings) -> dict[str, Any]:
     }
 
 
-def _endpoint(
-    what: str, prefix: str, settings: Settings, seconds: float, provider: str = OPENAI
+def _endpoint_config(
+    label: str, prefix: str, settings: Settings, seconds: float, provider: str = OPENAI
 ) -> dict[str, Any] | None:
-    """The settings of one model at one address, which begin alike."""
+    """Return the settings of one remote model, which share a prefix; None if it is not configured."""
     url, model = getattr(settings, f"{prefix}_url"), getattr(settings, f"{prefix}_model")
     if provider not in PROVIDERS:
         raise UsageError(f"{prefix}_provider must be one of {', '.join(PROVIDERS)}, not {provider!r}")
     if bool(url) != bool(model) and (provider == OPENAI or not model):
-        raise UsageError(f"a {what} needs both {prefix}_url and {prefix}_model; docs/settings.md tells what they are")
+        raise UsageError(f"a {label} needs both {prefix}_url and {prefix}_model; docs/settings.md explains them")
     if not model:
         return None
     return {"url": url, "model": model, "key": getattr(settings, f"{prefix}_key"), "seconds": seconds}

@@ -146,7 +146,7 @@ class Digestion:
         """Count an attempt; with the setting keep_links, keep the links of a text that was read."""
         self._app.attempt_metrics.record(attempt)
         if self._app.settings.keep_links and attempt.digester in self._text_readers and attempt.outcome == COMPLETED:
-            from chyme.vault.intake.text_links import keep_new_links  # which needs the app that starts us
+            from chyme.vault.intake.text_links import keep_new_links  # needed only with this setting
 
             keep_new_links(self._app.open_vault, attempt.path)
 

@@ -1,4 +1,4 @@
-"""What a vault is on disk: where it lies, how much room its state takes, and when it was looked through."""
+"""Measures a vault on disk: its folders, the size of its state, and when it was scanned."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ DATABASE = "database"
 
 @dataclass(frozen=True, slots=True)
 class DiskUsage:
-    """For people who wonder where the room on their disk went."""
+    """Where a vault is, and how much disk space its state takes."""
 
     folder: str
     state: str
@@ -29,17 +29,17 @@ class DiskUsage:
     scanned_at: str | None
     watching: bool | None  # None: this process does not digest
     watching_problem: str | None
-    parts: tuple[tuple[str, int], ...]  # what the state is made of → bytes, the database first
+    parts: tuple[tuple[str, int], ...]  # name and bytes of each part of the state, the database first
     free: int
 
     @property
     def size(self) -> int:
-        """Bytes of all of it."""
+        """The total bytes of the state."""
         return sum(size for _, size in self.parts)
 
 
 def measure_disk_usage(app: App) -> DiskUsage:
-    """Walks through the state's folder; a large one takes a moment."""
+    """Walk through the state folder, which takes a moment if it is large."""
     with app.database.snapshot() as db:
         present, _ = files.counts(db)
         scanned = vault_properties.value_of(db, SCANNED_AT)
@@ -48,26 +48,26 @@ def measure_disk_usage(app: App) -> DiskUsage:
         *(str(app.vault.root), str(app.state), present, len(app.list_vanished()), scanned),
         watching=watcher.problem is None if watcher else None,
         watching_problem=watcher.problem if watcher else None,
-        parts=_parts(app.state),
+        parts=_measure_parts(app.state),
         free=shutil.disk_usage(app.state).free,
     )
 
 
-def _parts(state: Path) -> tuple[tuple[str, int], ...]:
+def _measure_parts(state: Path) -> tuple[tuple[str, int], ...]:
     sizes = {DATABASE: 0}
     with os.scandir(state) as entries:
         for entry in entries:
             name = DATABASE if entry.name.startswith(FILE_NAME) else entry.name
-            sizes[name] = sizes.get(name, 0) + _size(entry)
+            sizes[name] = sizes.get(name, 0) + _size_of(entry)
     return tuple(sizes.items())
 
 
-def _size(entry: os.DirEntry[str]) -> int:
-    """Bytes of a file, or of everything in a folder. What goes away meanwhile has none."""
+def _size_of(entry: os.DirEntry[str]) -> int:
+    """Return the bytes of a file, or of everything in a folder; 0 if it is deleted meanwhile."""
     try:
         if not entry.is_dir(follow_symlinks=False):
             return entry.stat(follow_symlinks=False).st_size
         with os.scandir(entry) as inside:
-            return sum(_size(one) for one in inside)
+            return sum(_size_of(child) for child in inside)
     except OSError:
         return 0

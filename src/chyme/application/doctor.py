@@ -1,4 +1,4 @@
-"""What is installed, what is missing, and how to get it."""
+"""Finds out what is installed, what is missing, and how to get it."""
 
 from __future__ import annotations
 
@@ -57,21 +57,36 @@ _ENGINES = (
 
 
 def doctor(root: Path, settings: Settings | None = None) -> list[Engine]:
-    """What is installed, what is missing and how to get it; needs no vault."""
+    """List the engines that are installed or missing, and how to get them; needs no vault."""
     settings = settings or read_settings(root / STATE, os.environ)
-    found = [_installed(capability, package) for capability, package in _ENGINES]
-    found += [_jpeg_xl(), _words(settings), _objects(settings), _captions(settings), _office(settings)]
-    found += [_browser(settings), _links(settings)]
-    found += [_speech(settings), _weighed("who speaks", VOICES, settings), _language(settings)]
-    found += [_weighed("what tags mean", EMBEDDING, settings), _meaning(settings), _engine(settings)]
+    found = [_check_package(capability, package) for capability, package in _ENGINES]
+    found += [
+        _check_jpeg_xl(),
+        _check_ocr(settings),
+        _check_objects(settings),
+        _check_captions(settings),
+        _check_office(settings),
+    ]
+    found += [_check_browser(settings), _check_links(settings)]
+    found += [_check_speech(settings), _check_weights("who speaks", VOICES, settings), _check_language_model(settings)]
+    found += [
+        _check_weights("what tags mean", EMBEDDING, settings),
+        _check_embedder(settings),
+        _check_search_engine(settings),
+    ]
     sqlite = sqlite3.sqlite_version
     good = sqlite3.sqlite_version_info >= (3, 37, 0)
     found.append(Engine("database", f"SQLite {sqlite}", good, "" if good else "SQLite 3.37 or newer is needed"))
-    apart = isolation()
+    isolated = isolation()
     found.append(
-        Engine("children without network", apart.how, apart.network_off, "" if apart.network_off else _NO_NAMESPACE)
+        Engine(
+            "children without network",
+            isolated.how,
+            isolated.network_off,
+            "" if isolated.network_off else _NO_NAMESPACE,
+        )
     )
-    found.append(Engine("children's user", apart.user, bool(apart.user)))
+    found.append(Engine("children's user", isolated.user, bool(isolated.user)))
     try:
         refuse_network_file_system(root)
         found.append(Engine("disk", f"{shutil.disk_usage(root).free // MB:,} MB free at {root}", True))
@@ -84,94 +99,94 @@ def doctor(root: Path, settings: Settings | None = None) -> list[Engine]:
 _NO_NAMESPACE = "allow unprivileged user namespaces (sysctl kernel.unprivileged_userns_clone=1), or run as root"
 
 
-def _jpeg_xl() -> Engine:
-    """Not among our dependencies, because its licence (GPL-3.0) would become that of the whole."""
-    found = _installed("JPEG XL", "pillow-jxl-plugin")
+def _check_jpeg_xl() -> Engine:
+    """Check for JPEG XL, which is no dependency because its licence (GPL-3.0) would then apply to all of chyme."""
+    found = _check_package("JPEG XL", "pillow-jxl-plugin")
     return found if found.ok else Engine("JPEG XL", "none; such pictures are found by their name", True, found.how)
 
 
-def _words(settings: Settings) -> Engine:
+def _check_ocr(settings: Settings) -> Engine:
     if settings.ocr_engine == "tesseract":
-        there = shutil.which("tesseract") is not None
-        how = "" if there else "install it (Debian: apt-get install tesseract-ocr), or set ocr_engine to rapidocr"
-        return Engine("words in pictures", "tesseract", there, how)
-    return _installed("words in pictures", "rapidocr")
+        installed = shutil.which("tesseract") is not None
+        how = "" if installed else "install it (Debian: apt-get install tesseract-ocr), or set ocr_engine to rapidocr"
+        return Engine("words in pictures", "tesseract", installed, how)
+    return _check_package("words in pictures", "rapidocr")
 
 
-def _objects(settings: Settings) -> Engine:
+def _check_objects(settings: Settings) -> Engine:
     if settings.vision_model:
         return Engine("objects", providers_of(settings)["vision"], True)
-    return _weighed("objects", OBJECTS, settings)
+    return _check_weights("objects", OBJECTS, settings)
 
 
-def _speech(settings: Settings) -> Engine:
+def _check_speech(settings: Settings) -> Engine:
     if settings.speech_url:
         return Engine("speech", providers_of(settings)["speech"], True)
     if not settings.speech_dir:
-        return _weighed("speech", SPEECH, settings)
+        return _check_weights("speech", SPEECH, settings)
     folder = Path(settings.speech_dir).expanduser()
-    there = (folder / "model.bin").is_file()
-    how = "" if there else "speech_dir is no Whisper model for CTranslate2: model.bin is not there"
-    return Engine("speech", str(folder), there, how)
+    exists = (folder / "model.bin").is_file()
+    how = "" if exists else "speech_dir is no Whisper model for CTranslate2: model.bin is not there"
+    return Engine("speech", str(folder), exists, how)
 
 
-def _language(settings: Settings) -> Engine:
-    what = "titles, tags, summaries"
+def _check_language_model(settings: Settings) -> Engine:
+    capability = "titles, tags, summaries"
     if settings.llm_provider == LOCAL:
-        here = LocalSettings(settings.weights_dir, settings.local_model)
-        return Engine(what, f"{here.weights.engine}, in a child of chyme", not here.missing, here.missing)
+        local = LocalSettings(settings.weights_dir, settings.local_model)
+        return Engine(capability, f"{local.weights.engine}, in a child of chyme", not local.missing, local.missing)
     found = providers_of(settings).get("llm")
     if found:
-        return Engine(what, found, True)
+        return Engine(capability, found, True)
     how = (
         "a language model makes better ones: set llm_url and llm_model, or run 'make llm' and set llm_provider to local"
     )
-    return Engine(what, "rules and statistics", True, how)
+    return Engine(capability, "rules and statistics", True, how)
 
 
-def _meaning(settings: Settings) -> Engine:
-    what = "search by meaning"
+def _check_embedder(settings: Settings) -> Engine:
+    capability = "search by meaning"
     try:
         chosen = embedding_config(settings)["engine"]
     except UsageError as error:
-        return Engine(what, settings.embedding_provider, False, str(error))
+        return Engine(capability, settings.embedding_provider, False, str(error))
     if chosen == OPENAI:
-        return Engine(what, providers_of(settings)["embedding"], True)
-    return _weighed(what, MULTILINGUAL if chosen == MULTILINGUAL.capability else EMBEDDING, settings)
+        return Engine(capability, providers_of(settings)["embedding"], True)
+    return _check_weights(capability, MULTILINGUAL if chosen == MULTILINGUAL.capability else EMBEDDING, settings)
 
 
-def _engine(settings: Settings) -> Engine:
+def _check_search_engine(settings: Settings) -> Engine:
     if settings.search_engine == ENGINES[0]:
         return Engine("search", "SQLite, in the vault's own database", True)
     servers = (
         Meilisearch(settings.meilisearch_url, settings.meilisearch_key),
         Qdrant(settings.qdrant_url, settings.qdrant_key),
     )
-    told = f"Meilisearch at {settings.meilisearch_url}, Qdrant at {settings.qdrant_url}"
+    description = f"Meilisearch at {settings.meilisearch_url}, Qdrant at {settings.qdrant_url}"
     try:
         for server in servers:
             server.check()
     except ServerFailed as error:
-        return Engine("search", told, False, f"{error}; until then the vault's own index answers")
+        return Engine("search", description, False, f"{error}; until then the vault's own index answers")
     finally:
         for server in servers:
             server.close()
-    return Engine("search", told, True)
+    return Engine("search", description, True)
 
 
-def _weighed(capability: str, weights: Weights, settings: Settings) -> Engine:
-    there = path_of(weights, settings.weights_dir) is not None
-    return Engine(capability, weights.engine, there, "" if there else f"chyme weights {weights.capability}")
+def _check_weights(capability: str, weights: Weights, settings: Settings) -> Engine:
+    exists = path_of(weights, settings.weights_dir) is not None
+    return Engine(capability, weights.engine, exists, "" if exists else f"chyme weights {weights.capability}")
 
 
-def _captions(settings: Settings) -> Engine:
+def _check_captions(settings: Settings) -> Engine:
     if settings.vision_model:
         return Engine("captions", providers_of(settings)["vision"], True)
     how = "a model that sees makes richer ones: set vision_url and vision_model"
     return Engine("captions", "composed from objects and words", True, how)
 
 
-def _office(settings: Settings) -> Engine:
+def _check_office(settings: Settings) -> Engine:
     program = office_program(settings.office)
     if program is not None:
         return Engine("pages of office files", f"LibreOffice, {program}", True)
@@ -179,7 +194,7 @@ def _office(settings: Settings) -> Engine:
     return Engine("pages of office files", "their text, drawn as a page", True, how)
 
 
-def _browser(settings: Settings) -> Engine:
+def _check_browser(settings: Settings) -> Engine:
     program = browser_program(str(Path(settings.browser).expanduser()))
     if program is not None:
         return Engine("pictures of web pages", f"Chromium, {program}", True)
@@ -187,7 +202,7 @@ def _browser(settings: Settings) -> Engine:
     return Engine("pictures of web pages", "none; pages are read, but not pictured", True, how)
 
 
-def _links(settings: Settings) -> Engine:
+def _check_links(settings: Settings) -> Engine:
     if not settings.crawl:
         return Engine("web pages behind links", "not fetched", True, "set crawl to true to have them fetched")
     try:
@@ -198,7 +213,7 @@ def _links(settings: Settings) -> Engine:
     return Engine("web pages behind links", f"fetched from public addresses{also}", True)
 
 
-def _installed(capability: str, package: str) -> Engine:
+def _check_package(capability: str, package: str) -> Engine:
     try:
         return Engine(capability, f"{package} {version(package)}", True)
     except PackageNotFoundError:

@@ -1,4 +1,4 @@
-"""What people ask about a vault: how it stands, what a file holds, what is wrong."""
+"""Read-only queries about a vault: its status, the contents of a file, problems."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def completed_content(db: Connection, file_id: int, outputs: Sequence[str]) -> s
 
 
 class Documents:
-    """Read-only answers in the shapes that the command line and HTTP promise."""
+    """Answers queries in the formats of the command line and HTTP."""
 
     def __init__(self, database: Database, rules: Rules, clock: Callable[[], datetime]) -> None:
         self._database = database
@@ -44,7 +44,7 @@ class Documents:
         self._clock = clock
 
     def status(self) -> dict[str, Any]:
-        """Counts of files, digests and documents."""
+        """Return counts of files, digests and documents."""
         with self._database.snapshot() as db:
             present, vanished = files.counts(db)
             return {
@@ -62,23 +62,23 @@ class Documents:
             }
 
     def states(self) -> dict[str, int]:
-        """How many documents are in each state; far quicker than the whole status."""
+        """Count the documents in each state; far quicker than the whole status."""
         return documents.counts(self._database.read(), self._stale_before())
 
     def outdated(self) -> int:
-        """How many digests were made by older rules or models."""
+        """Count the digests made by older rules or models."""
         return outdated.count(self._database.read(), self._rules.recipes())
 
     def show(self, path: str) -> dict[str, Any]:
-        """Everything about one file."""
+        """Return everything about one file."""
         with self._database.snapshot() as db:
             file = self.find(db, path)
             rows = digests.of_file(db, file.id)
             return {
-                "file": self._file(file),
-                "document": self._document(db, file),
+                "file": self._file_json(file),
+                "document": self._document_json(db, file),
                 "steps": asdict(steps_of(rows.values())),
-                "digests": [self._digest(db, file, rows[name]) for name in self._ordered(rows)],
+                "digests": [self._digest_json(db, file, rows[name]) for name in self._sort_outputs(rows)],
                 "people": {
                     speaker: {"person_id": person.id, "name": person.name}
                     for speaker, person in voices.speakers_by_file(db, [file.id]).get(file.id, {}).items()
@@ -86,31 +86,31 @@ class Documents:
             }
 
     def about(self, path: str) -> dict[str, Any]:
-        """What one file is, and what persons set about it, without its digests."""
+        """Return a file, its document and its edits, without its digests."""
         with self._database.snapshot() as db:
             file = self.find(db, path)
             return {
-                "file": self._file(file),
-                "document": self._document(db, file),
+                "file": self._file_json(file),
+                "document": self._document_json(db, file),
                 "edits": edits.of_file(db, file.id),
             }
 
     def transcript(self, path: str) -> tuple[Transcript, dict[str, str]] | None:
-        """Everything said in a file, corrected where that was done, and the names of those speakers who have one."""
+        """Return the transcript of a file, corrected if possible, and the names of named speakers."""
         with self._database.snapshot() as db:
             file = self.find(db, path)
             content = completed_content(db, file.id, self._rules.preferred(Form.TRANSCRIPT))
-            who = voices.speakers_by_file(db, [file.id]).get(file.id, {})
+            people = voices.speakers_by_file(db, [file.id]).get(file.id, {})
         if content is None:
             return None
-        return from_json(content), {speaker: person.name for speaker, person in who.items() if person.name}
+        return from_json(content), {speaker: person.name for speaker, person in people.items() if person.name}
 
     def artifact(self, name: str) -> bytes | None:
-        """A picture or other artifact by its name in the archive; None when there is none, or its file is gone."""
+        """Return an artifact by its name in the archive; None if it does not exist, or its file is gone."""
         return sqlar.read_visible(self._database.read(), name)
 
     def artifacts(self, path: str) -> dict[str, bytes]:
-        """All artifacts of a file: digester/filename → bytes."""
+        """Return all artifacts of a file: digester/filename → bytes."""
         with self._database.snapshot() as db:
             file = self.find(db, path)
             return {
@@ -120,7 +120,7 @@ class Documents:
             }
 
     def find(self, db: Connection, path: str) -> File:
-        """The file at this path, or the sentence that says why not."""
+        """Return the file at this path; raises UsageError if there is none."""
         file = files.by_path(db, path)
         if file is None:
             raise UsageError(f"{path}: is not a file of this vault; 'chyme digest' takes in what is new")
@@ -130,7 +130,7 @@ class Documents:
         return digests.list_failures(self._database.read(), since=since)
 
     def problems(self) -> list[str]:
-        """Where the database contradicts itself; empty when all is well."""
+        """Describe inconsistencies of the database; empty if there are none."""
         try:
             found = self._database.write(consistency_checks.find_problems)
         except DatabaseDamaged as error:
@@ -141,25 +141,27 @@ class Documents:
                 *found,
             ]
         with self._database.snapshot() as db:
-            wrong = find_misdescribed(db)
-        return found + [f"documents that say something else than their digests and edits: {path}" for path in wrong]
+            misdescribed = find_misdescribed(db)
+        return found + [
+            f"documents that say something else than their digests and edits: {path}" for path in misdescribed
+        ]
 
-    def stale_since(self, before: str | None, at_most: int) -> tuple[str, list[str]]:
-        """Files that became stale since this was asked last; and what to ask with the next time."""
+    def stale_since(self, before: str | None, limit: int) -> tuple[str, list[str]]:
+        """Return the time for the next call, and the files that became stale since `before`."""
         now = self._stale_before()
-        return now, documents.list_stalled(self._database.read(), before, now, at_most) if before else []
+        return now, documents.list_stalled(self._database.read(), before, now, limit) if before else []
 
-    def _ordered(self, rows: dict[str, Digest]) -> list[str]:
-        order = {name: at for at, (name, _) in enumerate(self._rules.recipes())}
+    def _sort_outputs(self, rows: dict[str, Digest]) -> list[str]:
+        order = {name: position for position, (name, _) in enumerate(self._rules.recipes())}
         return sorted(rows, key=lambda name: (order.get(name, len(order)), name))
 
-    def _file(self, file: File) -> dict[str, Any]:
-        told = asdict(file)
-        stamp = told.pop("stamp")
-        told.pop("id")
-        return {**told, "size": stamp["size"], "mtime_ns": stamp["mtime_ns"]}
+    def _file_json(self, file: File) -> dict[str, Any]:
+        fields = asdict(file)
+        stamp = fields.pop("stamp")
+        fields.pop("id")
+        return {**fields, "size": stamp["size"], "mtime_ns": stamp["mtime_ns"]}
 
-    def _document(self, db: Connection, file: File) -> dict[str, Any] | None:
+    def _document_json(self, db: Connection, file: File) -> dict[str, Any] | None:
         row = documents.of_file(db, file.id)
         if row is None:
             return None
@@ -178,17 +180,17 @@ class Documents:
             "thumbnail": sqlar.name_of(file.path, row.face, THUMBNAIL) if row.face else None,
         }
 
-    def _digest(self, db: Connection, file: File, row: Digest) -> dict[str, Any]:
-        told = row._asdict()
-        for private in ("id", "file_id", "file_path", "run_id", "input_hash"):
-            told.pop(private)
-        told["content"] = digests.content(db, file.id, row.digester)
-        told["places"] = [
+    def _digest_json(self, db: Connection, file: File, row: Digest) -> dict[str, Any]:
+        fields = row._asdict()
+        for internal in ("id", "file_id", "file_path", "run_id", "input_hash"):
+            fields.pop(internal)
+        fields["content"] = digests.content(db, file.id, row.digester)
+        fields["places"] = [
             {name: value for name, value in asdict(place).items() if value is not None}
             for place in text_places.of_digest(db, file.id, row.digester)
         ]
-        told["artifacts"] = sqlar.filenames(db, file.path, row.digester)
-        return told
+        fields["artifacts"] = sqlar.filenames(db, file.path, row.digester)
+        return fields
 
     def _stale_before(self) -> str:
         return iso(self._clock() - timedelta(seconds=STALE_SECONDS))

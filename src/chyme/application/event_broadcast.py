@@ -1,4 +1,4 @@
-"""What happens in a vault, told to everybody who listens: read once, however many they are."""
+"""Sends the events of a vault to all listeners, and reads them only once, however many listeners there are."""
 
 from __future__ import annotations
 
@@ -20,29 +20,29 @@ from chyme.model import iso
 
 log = logging.getLogger(__name__)
 
-MOST_LISTENERS = 200
-MOST_OF_ONE = 20  # so that nobody alone takes all the places
-MOST_PENDING = 1 << 20  # bytes for one listener; whoever is slower than that is told to look anew
-MOST_BEHIND = 2000  # events after which looking anew is quicker than hearing of each
+MAX_LISTENERS = 200
+MAX_PER_USER = 20  # so that one user cannot take all places
+MAX_PENDING_BYTES = 1 << 20  # for one listener; a slower one is sent a reset
+MAX_BEHIND = 2000  # events; with more, a reset is quicker than sending each
 BATCH = 1000
-GATHER_SECONDS = 0.1  # between two looks, so that a burst is told in few words
-GATHER_EACH = 0.004  # more for each listener: what a burst costs is how often it is told, times to how many
-POLL_SECONDS = 0.25  # for what other processes do
+GATHER_SECONDS = 0.1  # pause between two polls, so that a burst is sent in few messages
+GATHER_EACH = 0.004  # added for each listener, because a burst costs messages times listeners
+POLL_SECONDS = 0.25  # for commits of other processes
 STATUS_SECONDS = 1.0
-STALE_LOOK_SECONDS = 5.0  # between two looks for what stands still: nothing is written then, so nobody else tells
-MOST_STALE = 100  # more at once are told by asking everybody to look anew
-LONGEST_DETAIL = 1000
+STALE_POLL_SECONDS = 5.0  # between two searches for stale documents: no commit announces them
+MAX_STALE = 100  # if there are more at once, all listeners are sent a reset
+MAX_DETAIL_CHARS = 1000
 RETRY_MS = 2000
 
 
 class Listener:
-    """One who listens: filled by the broadcaster's thread, emptied by the loop it was made in."""
+    """A queue of messages for one listener: filled by the broadcast thread, read in the event loop that created it."""
 
-    def __init__(self, after: int | None, who: str | None = None) -> None:
+    def __init__(self, after: int | None, user: str | None = None) -> None:
         self.after = after
-        self.user = who
-        self.left = False  # it went before it was welcomed
-        self.status = b""  # the last one it was sent
+        self.user = user
+        self.left = False  # it may leave before it was added
+        self.status = b""  # the last one sent to it
         self._loop = asyncio.get_running_loop()
         self._guard = threading.Lock()
         self._pending: list[bytes] = []
@@ -50,30 +50,30 @@ class Listener:
         self._woken = asyncio.Event()
         self.ended = asyncio.Event()
 
-    def offer(self, told: bytes, last: int) -> None:
-        """Called by the thread. Never waits, and keeps no more than MOST_PENDING."""
+    def offer(self, message: bytes, last: int) -> None:
+        """Queue a message; called by the thread. Never waits, and keeps at most MAX_PENDING_BYTES."""
         with self._guard:
             idle = not self._pending
-            self._pending.append(told)
-            self._size += len(told)
-            if self._size > MOST_PENDING:
+            self._pending.append(message)
+            self._size += len(message)
+            if self._size > MAX_PENDING_BYTES:
                 self._pending = [format_reset(last)]
                 self._size = len(self._pending[0])
         if idle:
-            self._call(self._woken.set)
+            self._call_in_loop(self._woken.set)
 
     def end(self) -> None:
-        """Called by the thread, or by whoever closes the vault."""
-        self._call(self.ended.set)
+        """End the listener; called by the thread, or when the vault is closed."""
+        self._call_in_loop(self.ended.set)
 
-    def _call(self, what: Callable[[], None]) -> None:
+    def _call_in_loop(self, callback: Callable[[], None]) -> None:
         try:
-            self._loop.call_soon_threadsafe(what)
-        except RuntimeError:  # its loop is closed: nobody is there any more
+            self._loop.call_soon_threadsafe(callback)
+        except RuntimeError:  # its loop is closed, so the listener is gone
             log.debug("a listener's loop has gone")
 
     async def receive(self, seconds: float) -> bytes:
-        """What came meanwhile, after at most so many seconds; nothing when nothing came."""
+        """Wait at most so many seconds for messages, and return them; empty if there are none."""
         try:
             async with asyncio.timeout(seconds):
                 await self._woken.wait()
@@ -81,15 +81,15 @@ class Listener:
             return b""
         self._woken.clear()
         with self._guard:
-            taken, self._pending, self._size = self._pending, [], 0
-        return b"".join(taken)
+            messages, self._pending, self._size = self._pending, [], 0
+        return b"".join(messages)
 
 
 class Broadcast:
-    """One thread for each vault, from the first listener to the last.
+    """One thread for each vault, which runs as long as there are listeners.
 
-    `changed` is set with every commit of this process; commits of others are noticed by SQLite's data_version. A vault
-    that is gone, damaged or full is committed to by nobody: `pause_reason` is asked at every look.
+    `changed` is set with every commit of this process; commits of others change SQLite's data_version. A vault that is
+    gone, damaged or full has no commits, so `pause_reason` is checked at every poll.
     """
 
     def __init__(
@@ -106,37 +106,37 @@ class Broadcast:
         self._stale_since = stale_since
         self._pause_reason = pause_reason
         self._guard = threading.Lock()
-        self._here: set[Listener] = set()  # from coming to leaving
+        self._all_listeners: set[Listener] = set()  # all, including those in _newcomers
         self._listeners: set[Listener] = set()
         self._newcomers: list[Listener] = []
         self._thread: threading.Thread | None = None
         self._closed = False
-        self._last = 0  # the newest event that was told
-        self.reads = 0  # batches of events, for those who wonder what listeners cost
+        self._last = 0  # the id of the newest event that was sent
+        self.reads = 0  # number of batches read, to measure what listeners cost
 
     @property
     def listeners(self) -> int:
         with self._guard:
-            return len(self._here)
+            return len(self._all_listeners)
 
     def newest_event_id(self) -> int:
-        """The last event there is: a page that is made now and listens after this one misses nothing."""
+        """Return the id of the newest event: a page that is rendered now and listens after it misses nothing."""
         return events.id_range(self._database.read())[1]
 
-    def listen(self, after: int | None = None, who: str | None = None) -> Listener:
-        """Hear what happens from now on, or after this event. Must be left again. Called in an event loop.
+    def listen(self, after: int | None = None, user: str | None = None) -> Listener:
+        """Add a listener for events from now on, or after this event. Call `leave` at the end. Runs in an event loop.
 
-        `who` is counted as one; without it nobody is told apart.
+        Listeners are counted for each `user`; None is not counted.
         """
         with self._guard:
             if self._closed:
                 raise VaultError("the vault is being closed")
-            if len(self._here) >= MOST_LISTENERS:
-                raise VaultError(f"{MOST_LISTENERS} listen to this vault already; try again when one has gone")
-            if who is not None and sum(one.user == who for one in self._here) >= MOST_OF_ONE:
-                raise VaultError(f"you listen {MOST_OF_ONE} times already; close a page that you do not need")
-            listener = Listener(after, who)
-            self._here.add(listener)
+            if len(self._all_listeners) >= MAX_LISTENERS:
+                raise VaultError(f"{MAX_LISTENERS} listen to this vault already; try again when one has gone")
+            if user is not None and sum(other.user == user for other in self._all_listeners) >= MAX_PER_USER:
+                raise VaultError(f"you listen {MAX_PER_USER} times already; close a page that you do not need")
+            listener = Listener(after, user)
+            self._all_listeners.add(listener)
             self._newcomers.append(listener)
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="chyme-broadcast", daemon=True)
@@ -147,23 +147,23 @@ class Broadcast:
     def leave(self, listener: Listener) -> None:
         with self._guard:
             listener.left = True
-            self._here.discard(listener)
+            self._all_listeners.discard(listener)
             self._listeners.discard(listener)
             if listener in self._newcomers:
                 self._newcomers.remove(listener)
         self._changed.set()
 
     def stop(self) -> None:
-        """Everybody goes home, and nobody comes in any more. Does not wait."""
+        """End all listeners, and refuse new ones. Does not wait."""
         with self._guard:
             self._closed = True
-            everybody = list(self._here)
-        for listener in everybody:
+            listeners = list(self._all_listeners)
+        for listener in listeners:
             listener.end()
         self._changed.set()
 
     def close(self) -> None:
-        """The same. Returns when nothing is read any more."""
+        """The same, and wait until nothing is read any more."""
         self.stop()
         with self._guard:
             thread = self._thread
@@ -171,7 +171,7 @@ class Broadcast:
             thread.join()
 
     def _run(self) -> None:
-        watch = _Watch()
+        state = _PollState()
         while True:
             self._changed.wait(POLL_SECONDS)
             self._changed.clear()
@@ -181,68 +181,72 @@ class Broadcast:
                     return
                 newcomers, self._newcomers = self._newcomers, []
             try:
-                self._look(watch, newcomers)
+                self._poll(state, newcomers)
             except (sqlite3.Error, VaultError) as error:
-                self._database.log_failure(log, "what happens in the vault cannot be told", error)
-                self._wait_again(newcomers)
-                with contextlib.suppress(sqlite3.Error, VaultError):  # logged above; the status says why, where it can
-                    self._report_status(watch, newcomers)
+                self._database.log_failure(log, "the events of the vault cannot be sent", error)
+                self._requeue(newcomers)
+                with contextlib.suppress(sqlite3.Error, VaultError):  # logged above; the status may give the reason
+                    self._report_status(state, newcomers)
                 time.sleep(POLL_SECONDS)
-            except Exception:  # listeners would wait in silence; they come back and start it anew
-                log.exception("what happens in the vault cannot be told")
-                self._send_home()
+            except Exception:  # otherwise listeners would wait in vain; they reconnect and restart the thread
+                log.exception("the events of the vault cannot be sent")
+                self._end_all()
             time.sleep(GATHER_SECONDS + GATHER_EACH * min(self.listeners, 100))
 
-    def _wait_again(self, newcomers: list[Listener]) -> None:
-        """Those who were not welcomed come with the next look."""
+    def _requeue(self, newcomers: list[Listener]) -> None:
+        """Keep newcomers that were not added for the next poll."""
         with self._guard:
-            self._newcomers[:0] = [one for one in newcomers if one in self._here and one not in self._listeners]
+            self._newcomers[:0] = [
+                listener
+                for listener in newcomers
+                if listener in self._all_listeners and listener not in self._listeners
+            ]
 
-    def _send_home(self) -> None:
+    def _end_all(self) -> None:
         with self._guard:
-            everybody = list(self._here)
+            listeners = list(self._all_listeners)
             self._listeners.clear()
             self._newcomers.clear()
-        for listener in everybody:
+        for listener in listeners:
             listener.end()
 
-    def _look(self, watch: _Watch, newcomers: list[Listener]) -> None:
+    def _poll(self, state: _PollState, newcomers: list[Listener]) -> None:
         db = self._database.read()
         with self._guard:
-            alone = not self._listeners
-        if alone:  # nobody was told of what came since the last one left
+            had_none = not self._listeners
+        if had_none:  # events since the last listener left were sent to none
             self._last = events.id_range(db)[1]
-            watch.version, watch.stale_before = -1, None
+            state.version, state.stale_before = -1, None
         version = db.execute("PRAGMA data_version").fetchone()[0]
-        if version != watch.version:
-            watch.moved = True
-            self._tell_new(db)
-            watch.version = version  # behind it: what could not be told is told at the next look
+        if version != state.version:
+            state.moved = True
+            self._send_new_events(db)
+            state.version = version  # set afterwards: what could not be sent is sent at the next poll
         for listener in newcomers:
-            self._welcome(db, listener)
+            self._add_newcomer(db, listener)
         moment = time.monotonic()
-        if moment - watch.stale_at >= STALE_LOOK_SECONDS:
-            watch.stale_before, stale = self._stale_since(watch.stale_before, MOST_STALE)
-            watch.stale_at = moment
-            self._tell_stale(stale)
-        may_differ = watch.moved or watch.busy or self._pause_reason() is not None
-        if newcomers or (may_differ and moment - watch.told_at >= STATUS_SECONDS):
-            self._report_status(watch, newcomers)
+        if moment - state.stale_at >= STALE_POLL_SECONDS:
+            state.stale_before, stale = self._stale_since(state.stale_before, MAX_STALE)
+            state.stale_at = moment
+            self._send_stale(stale)
+        may_differ = state.moved or state.busy or self._pause_reason() is not None
+        if newcomers or (may_differ and moment - state.status_at >= STATUS_SECONDS):
+            self._report_status(state, newcomers)
 
-    def _report_status(self, watch: _Watch, newcomers: list[Listener]) -> None:
-        """Send the status to those who have another one, or none. Newcomers may not have been welcomed yet."""
+    def _report_status(self, state: _PollState, newcomers: list[Listener]) -> None:
+        """Send the status to listeners with an outdated one, and to newcomers, which may not have been added yet."""
         status = self._status()
-        fresh = format_status(status)
+        message = format_status(status)
         with self._guard:
-            everybody = self._listeners.union(newcomers)
-        for listener in everybody:
-            if listener.status != fresh:
-                listener.status = fresh
-                listener.offer(fresh, self._last)
-        watch.moved, watch.told_at = False, time.monotonic()
-        watch.busy = bool(status.get("running") or status.get("todo") or status.get("paused"))
+            listeners = self._listeners.union(newcomers)
+        for listener in listeners:
+            if listener.status != message:
+                listener.status = message
+                listener.offer(message, self._last)
+        state.moved, state.status_at = False, time.monotonic()
+        state.busy = bool(status.get("running") or status.get("todo") or status.get("paused"))
 
-    def _tell_new(self, db: sqlite3.Connection) -> None:
+    def _send_new_events(self, db: sqlite3.Connection) -> None:
         while True:
             batch = events.list_after(db, self._last, BATCH)
             self.reads += 1
@@ -252,24 +256,24 @@ class Broadcast:
             if len(batch) < BATCH:
                 return
 
-    def _tell_stale(self, paths: list[str]) -> None:
-        if len(paths) == MOST_STALE:
+    def _send_stale(self, paths: list[str]) -> None:
+        if len(paths) == MAX_STALE:
             self._offer_all(format_reset(self._last))
         elif paths:
             self._offer_all(b"".join(map(format_stale, paths)))
 
-    def _offer_all(self, told: bytes, to: list[Listener] | None = None) -> None:
-        if to is None:
+    def _offer_all(self, message: bytes, listeners: list[Listener] | None = None) -> None:
+        if listeners is None:
             with self._guard:
-                to = list(self._listeners)
-        for listener in to:
-            listener.offer(told, self._last)
+                listeners = list(self._listeners)
+        for listener in listeners:
+            listener.offer(message, self._last)
 
-    def _welcome(self, db: sqlite3.Connection, listener: Listener) -> None:
-        """Bring a newcomer to where everybody is. Nothing is told meanwhile, so nothing is missed or told twice."""
+    def _add_newcomer(self, db: sqlite3.Connection, listener: Listener) -> None:
+        """Send a newcomer the events it missed. No events are sent meanwhile, so none is lost or sent twice."""
         oldest, _ = events.id_range(db)
         after = self._last if listener.after is None else listener.after
-        known = oldest - 1 <= after <= self._last and self._last - after <= MOST_BEHIND
+        known = oldest - 1 <= after <= self._last and self._last - after <= MAX_BEHIND
         listener.offer(f"retry: {RETRY_MS}\nid: {after if known else self._last}\n\n".encode(), self._last)
         if known:
             self._catch_up(db, listener, after)
@@ -281,35 +285,35 @@ class Broadcast:
 
     def _catch_up(self, db: sqlite3.Connection, listener: Listener, after: int) -> None:
         while after < self._last:
-            batch = [one for one in events.list_after(db, after, BATCH) if one[0] <= self._last]
+            batch = [event for event in events.list_after(db, after, BATCH) if event[0] <= self._last]
             if not batch:
                 return
             after = batch[-1][0]
             listener.offer(b"".join(map(format_event, batch)), self._last)
 
 
-class _Watch:
-    """What the thread remembers between two looks."""
+class _PollState:
+    """What the thread remembers between two polls."""
 
     def __init__(self) -> None:
         self.version = -1
-        self.moved = True  # something happened since the status was told
-        self.busy = False  # something is under way or paused, so that the status changes without a commit
-        self.told_at = float("-inf")
+        self.moved = True  # something happened since the last status
+        self.busy = False  # something is running or paused, so the status can change without a commit
+        self.status_at = float("-inf")
         self.stale_at = float("-inf")
         self.stale_before: str | None = None
 
 
 def format_event(event: events.Event) -> bytes:
-    """An event as a stream tells it. JSON leaves no line end in it, so that nothing in a name can end the event."""
+    """Format an event for a stream. JSON escapes line ends, so a file name cannot end the event."""
     id_, at, type_, path, digester, status, detail = event
-    short = detail[:LONGEST_DETAIL] if detail else detail
+    short = detail[:MAX_DETAIL_CHARS] if detail else detail
     data = json.dumps({"at": at, "path": path, "digester": digester, "status": status, "detail": short})
     return f"id: {id_}\nevent: {type_}\ndata: {data}\n\n".encode()
 
 
 def format_stale(path: str) -> bytes:
-    """A document that nothing has happened to: no event is kept of it, so it has no number to resume from."""
+    """Format a message about a stale document. It is not a stored event, so it has no id to resume from."""
     data = {"at": iso(datetime.now(UTC)), "path": path, "digester": None, "status": "stale", "detail": None}
     return f"event: document\ndata: {json.dumps(data)}\n\n".encode()
 
@@ -319,5 +323,5 @@ def format_status(status: dict[str, Any]) -> bytes:
 
 
 def format_reset(last: int) -> bytes:
-    """Whoever hears this has missed something and looks at everything anew."""
+    """Format a message that makes listeners reload everything, because they have missed something."""
     return f"id: {last}\nevent: reset\ndata: {{}}\n\n".encode()

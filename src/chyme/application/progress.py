@@ -161,18 +161,18 @@ class ProgressTracker:
         """Estimate the seconds until everything is made that is due, or becomes due until then."""
         if not self._app.is_digesting:
             return None
-        under_way, elapsed = self._running_digests()
+        running, elapsed = self._running_digests()
         lanes = {int(digester.runs.lane) for digester in self._by_name.values()}
         measured = {lane: self._app.attempt_metrics.concurrency(lane, elapsed.get(lane, [])) for lane in lanes}
         at_once = {lane: value for lane, value in measured.items() if value is not None}
         if not at_once:
             return None
-        seconds = seconds_left(self._waiting_digests(counted.todo), under_way, at_once)
+        seconds = seconds_left(self._waiting_digests(counted.todo), running, at_once)
         if seconds is None or not counted.again:
             return seconds
         until = iso(now() + timedelta(seconds=seconds))
         retries = remaining_work.count_retries_until(self._app.database.read(), until)
-        return seconds_left([*self._waiting_digests(counted.todo), *self._waiting_digests(retries)], under_way, at_once)
+        return seconds_left([*self._waiting_digests(counted.todo), *self._waiting_digests(retries)], running, at_once)
 
     def _waiting_digests(self, counts: Mapping[str, int]) -> list[WaitingDigests]:
         return [

@@ -10,6 +10,6 @@ from chyme.understanding.description_recorder import DescriptionRecorder
 
 
 def recorders_of(same_voice: float = SAME_VOICE) -> tuple[Recorder, ...]:
-    """In the order in which they are called: the index comes last, because the others change what a file is called."""
+    """Return the recorders in calling order: the index is last, because the others change what a file is called."""
     index = IndexRecorder()
     return VoiceRecorder(index.refresh_names, same_voice), DescriptionRecorder(index.refresh_names), index

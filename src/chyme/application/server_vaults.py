@@ -1,4 +1,4 @@
-"""The vaults one server shows, and the doors that lead to them."""
+"""The vaults of one server, and their shared authentication."""
 
 from __future__ import annotations
 
@@ -21,36 +21,38 @@ from chyme.core.store import vault_properties
 from chyme.errors import ChymeError, DatabaseDamaged, VaultError, VaultGone
 from chyme.vault.watch.pending_files import ScanStopped
 
-IDENTITY = "identity"  # the mark by which rights know a vault, wherever its folder is moved
-NAMELESS = "vault"
+IDENTITY = "identity"  # identifies a vault in access rights, wherever its folder is moved
+DEFAULT_NAME = "vault"
 
 Notify = Callable[[str], None]
 
 
 @dataclass(frozen=True)
 class ServerVaults:
-    """Every vault has its own App, database and index: there is nothing in which two could be confused."""
+    """Open vaults. Each has its own App, database and index, so that two cannot be confused."""
 
-    vaults: dict[str, App]  # by the name that stands in addresses
+    vaults: dict[str, App]  # by their name in URLs
     identities: dict[str, str]  # by the same name
     authenticator: Authenticator
-    settings: Settings  # of the server: those of its first vault
+    settings: Settings  # of the server, taken from its first vault
     closed: dict[str, str] = field(default_factory=dict)  # vaults that cannot be opened, by name, and why
     scans: list[threading.Thread] = field(default_factory=list)
 
-    def start(self, tell: Notify) -> None:
-        """Begin to digest in every vault. First scans run in the background, so that nobody waits for them."""
+    def start(self, notify: Notify) -> None:
+        """Begin to digest in every vault. First scans run in the background."""
         for name, app in self.vaults.items():
             try:
                 app.start(follow=True)
-            except DatabaseDamaged:  # logged, and told by its pages; the others are served as ever
+            except DatabaseDamaged:  # logged, and shown on its pages; the others are served as usual
                 continue
-            scan = threading.Thread(target=_scan, args=(app, tell), name=f"chyme-first-scan-{name}", daemon=True)
+            scan = threading.Thread(
+                target=_run_first_scan, args=(app, notify), name=f"chyme-first-scan-{name}", daemon=True
+            )
             self.scans.append(scan)
             scan.start()
 
     def end_scans(self) -> None:
-        """First scans that are under way end early: nobody may read a database that is being closed."""
+        """Stop running first scans early: they must not read a database that is being closed."""
         with contextlib.ExitStack() as stack:
             for app in self.vaults.values():
                 stack.enter_context(app.scanner.interrupt())
@@ -60,36 +62,36 @@ class ServerVaults:
 
 @contextlib.contextmanager
 def open_server_vaults(roots: Sequence[Path], settings: Settings | None = None) -> Iterator[ServerVaults]:
-    """Vaults opened side by side; all are closed again, whatever happens."""
+    """Open several vaults, and close them afterwards."""
     with contextlib.ExitStack() as stack:
         vaults: dict[str, App] = {}
         closed: dict[str, str] = {}
         for root in roots:
             try:
-                app = stack.enter_context(_open_known(root, settings))
+                app = stack.enter_context(_open_identified(root, settings))
             except DatabaseDamaged as error:
                 if len(roots) == 1:
                     raise
                 closed[address_name(root.resolve().name, [*vaults, *closed])] = str(error)
                 continue
-            _refuse_twice(vaults, app)
+            _refuse_duplicate(vaults, app)
             vaults[address_name(app.vault.root.name, [*vaults, *closed])] = app
         if not vaults:
             raise DatabaseDamaged("; ".join(closed.values()))
         first = next(iter(vaults.values())).settings
-        doors = stack.enter_context(contextlib.closing(Authenticator(server_folder(first), now)))
-        with doors.explain_damage():
-            _ = doors.login_required  # a server that cannot tell who may come in must not begin
-        house = ServerVaults(
-            vaults, {name: identity_of(app) for name, app in vaults.items()}, doors, first, closed=closed
+        authenticator = stack.enter_context(contextlib.closing(Authenticator(server_folder(first), now)))
+        with authenticator.explain_damage():
+            _ = authenticator.login_required  # a server that cannot check access must not start
+        server_vaults = ServerVaults(
+            vaults, {name: identity_of(app) for name, app in vaults.items()}, authenticator, first, closed=closed
         )
-        stack.callback(house.end_scans)
-        yield house
+        stack.callback(server_vaults.end_scans)
+        yield server_vaults
 
 
 @contextlib.contextmanager
-def _open_known(root: Path, settings: Settings | None) -> Iterator[App]:
-    """An opened vault whose identity can be read."""
+def _open_identified(root: Path, settings: Settings | None) -> Iterator[App]:
+    """Open a vault, and check that its identity can be read."""
     with open_app(root, settings, create=True) as app:
         identity_of(app)
         yield app
@@ -97,14 +99,17 @@ def _open_known(root: Path, settings: Settings | None) -> Iterator[App]:
 
 @contextlib.contextmanager
 def open_accounts(root: Path) -> Iterator[Authenticator]:
-    """The doors of the server that would serve this vault."""
+    """Open the accounts of the server that would serve this vault."""
     settings = read_settings(Vault(root).root / STATE, os.environ)
-    with contextlib.closing(Authenticator(server_folder(settings), now)) as doors, doors.explain_damage():
-        yield doors
+    with (
+        contextlib.closing(Authenticator(server_folder(settings), now)) as authenticator,
+        authenticator.explain_damage(),
+    ):
+        yield authenticator
 
 
 def server_folder(settings: Settings) -> Path:
-    """Where accounts and tokens are kept."""
+    """Return the folder of accounts and tokens."""
     if settings.server_dir:
         return Path(settings.server_dir).expanduser()
     data = os.environ.get("XDG_DATA_HOME", "")
@@ -112,17 +117,17 @@ def server_folder(settings: Settings) -> Path:
 
 
 def identity_of(app: App) -> str:
-    """By which rights know an opened vault."""
+    """Return the identity of an open vault, to which access rights refer."""
     found = vault_properties.value_of(app.database.read(), IDENTITY)
     if not found:
-        raise VaultError(f"{app.vault.root}: its database has no identity; 'chyme verify' tells what is wrong with it")
+        raise VaultError(f"{app.vault.root}: its database has no identity; 'chyme verify' shows what is wrong with it")
     return found
 
 
 def address_name(folder: str, taken: Collection[str] = ()) -> str:
-    """A folder's name as part of an address, with a number where another vault has it already."""
+    """Return a folder's name as part of a URL, with a number if another vault has it already."""
     plain = unicodedata.normalize("NFKD", folder).encode("ascii", "ignore").decode()
-    name = re.sub(r"[^A-Za-z0-9._-]+", "-", plain).strip(".-_") or NAMELESS
+    name = re.sub(r"[^A-Za-z0-9._-]+", "-", plain).strip(".-_") or DEFAULT_NAME
     number = 2
     unique = name
     while unique in taken:
@@ -130,7 +135,7 @@ def address_name(folder: str, taken: Collection[str] = ()) -> str:
     return unique
 
 
-def _refuse_twice(vaults: dict[str, App], app: App) -> None:
+def _refuse_duplicate(vaults: dict[str, App], app: App) -> None:
     for other in vaults.values():
         if other.vault.root == app.vault.root:
             raise VaultError(f"{app.vault.root}: is named twice; name each vault once")
@@ -141,14 +146,14 @@ def _refuse_twice(vaults: dict[str, App], app: App) -> None:
             )
 
 
-def _scan(app: App, tell: Notify) -> None:
+def _run_first_scan(app: App, notify: Notify) -> None:
     try:
         app.scan()
     except ScanStopped:
         return
     except (ChymeError, sqlite3.Error) as error:
-        why = app.database.explain(error)
-        if not isinstance(why, DatabaseDamaged | VaultGone):  # which the log and the pages tell, once
-            tell(f"{app.vault.root} could not be scanned: {why}")
+        reason = app.database.explain(error)
+        if not isinstance(reason, DatabaseDamaged | VaultGone):  # logged and shown elsewhere
+            notify(f"{app.vault.root} could not be scanned: {reason}")
         return
     app.digestion.scheduler.wake()

@@ -45,12 +45,12 @@ class Settings:
     state_dir: str = _setting("", "Where the database lives; empty means .chyme in the vault. Must be a local disk.")
     host: str = _setting("127.0.0.1", "The address `serve` listens on. Beyond loopback, accounts or tokens are needed.")
     hosts: str = _setting(
-        "", "Names the server goes by, such as `chyme.example.org, nas.lan`; loopback names do anyway."
+        "", "Host names of the server, such as `chyme.example.org, nas.lan`; loopback names always work."
     )
     trusted_proxies: str = _setting(
-        "", "Proxies that are believed about who asks and by which scheme, such as `127.0.0.1, 10.0.0.0/24`."
+        "", "Proxies that are trusted to name the client's address and scheme, such as `127.0.0.1, 10.0.0.0/24`."
     )
-    session_days: float = _setting(30.0, "How long one stays signed in.")
+    session_days: float = _setting(30.0, "How long users stay signed in.")
     server_dir: str = _setting(
         "", "Where accounts and tokens are kept; empty means `chyme` in the user's folder for data (XDG_DATA_HOME)."
     )
@@ -126,9 +126,9 @@ class Settings:
     speech_calls_per_second: float = _setting(20.0, "How often it is asked in a second; 0 means without limit.")
     speech_request_seconds: float = _setting(600.0, "How long that endpoint may take for ten minutes of speech.")
     voice_similarity: float = _setting(0.65, "Voices at least as alike as this (0 to 1) belong to one person.")
-    voice_seconds: float = _setting(2.0, "Who speaks for less than this is not looked for among people.")
+    voice_seconds: float = _setting(2.0, "Speakers who speak for less than this are not matched with people.")
     llm_provider: str = _setting(
-        "openai", "Whose language model: `openai` (and all that speak alike), `google`, `anthropic`, or `local`."
+        "openai", "Whose language model: `openai` (and all compatible ones), `google`, `anthropic`, or `local`."
     )
     llm_url: str = _setting("", "The endpoint of a language model; empty means none, or the provider's own address.")
     llm_model: str = _setting("", "The name of that model.")
@@ -136,7 +136,7 @@ class Settings:
     llm_seconds: float = _setting(90.0, "How long one answer of that model may take.")
     llm_characters: int = _setting(24_000, "How much of a long text goes with one question about the whole of it.")
     llm_calls_per_day: int = _setting(0, "How often that model is asked in a day; 0 means without limit.")
-    llm_tokens_per_day: int = _setting(0, "How many tokens may go to and fro in a day; 0 means without limit.")
+    llm_tokens_per_day: int = _setting(0, "How many tokens may be sent and received in a day; 0 means without limit.")
     llm_cost_per_day: float = _setting(0.0, "US dollars a day, where prices are known; 0 means without limit.")
     llm_calls_per_second: float = _setting(20.0, "How often that model is asked in a second; 0 means without limit.")
     local_model: str = _setting("llm", "Which weights the `local` model has: `llm`, or `smollm2`, which is tiny.")
@@ -147,7 +147,7 @@ class Settings:
     local_idle_seconds: float = _setting(300.0, "The `local` model leaves memory after this long with nothing to do.")
     model_calls: int = _setting(8, "How many files wait for models at once.")
     vision_provider: str = _setting(
-        "openai", "Whose model sees: `openai` (and all that speak alike), `google` or `anthropic`."
+        "openai", "Whose model sees: `openai` (and all compatible ones), `google` or `anthropic`."
     )
     vision_url: str = _setting(
         "", "The endpoint of a model that sees; empty means none, or the provider's own address."
@@ -156,7 +156,9 @@ class Settings:
     vision_key: str = _setting("", "The key for that endpoint; better as CHYME_VISION_KEY than in a file.")
     vision_seconds: float = _setting(90.0, "How long one answer of that model may take.")
     vision_calls_per_day: int = _setting(0, "How often that model is asked in a day; 0 means without limit.")
-    vision_tokens_per_day: int = _setting(0, "How many tokens may go to and fro in a day; 0 means without limit.")
+    vision_tokens_per_day: int = _setting(
+        0, "How many tokens may be sent and received in a day; 0 means without limit."
+    )
     vision_cost_per_day: float = _setting(0.0, "US dollars a day, where prices are known; 0 means without limit.")
     vision_calls_per_second: float = _setting(20.0, "How often it is asked in a second; 0 means without limit.")
     heic_bytes: int = _setting(
@@ -182,8 +184,8 @@ class Settings:
     web_parts_seconds: float = _setting(30.0, "How long fetching them all may take.")
     embedding_provider: str = _setting(
         "minilm",
-        "Who tells what passages mean: `minilm`, `multilingual` (after `chyme weights multilingual`), or an endpoint: "
-        "`openai` (and all that speak alike).",
+        "What embeds passages for search by meaning: `minilm`, `multilingual` (after `chyme weights multilingual`), "
+        "or an endpoint: `openai` (and all compatible ones).",
     )
     embedding_url: str = _setting("", "The address of that endpoint, without `/embeddings`.")
     embedding_model: str = _setting("", "The name of the model at that endpoint.")
@@ -195,13 +197,11 @@ class Settings:
     embedding_tokens_per_day: int = _setting(0, "How many tokens may go to it in a day; 0 means without limit.")
     embedding_cost_per_day: float = _setting(0.0, "US dollars a day, where prices are known; 0 means without limit.")
     embedding_calls_per_second: float = _setting(20.0, "How often it is asked in a second; 0 means without limit.")
-    embedding_children: int = _setting(
-        0, "How many child processes tell what texts mean; 0 means one per core, at most 2."
-    )
-    embedding_threads: int = _setting(1, "How many threads of a child tell what texts mean; 0 means one per core.")
+    embedding_children: int = _setting(0, "How many child processes embed texts; 0 means one per core, at most 2.")
+    embedding_threads: int = _setting(1, "How many threads of a child embed texts; 0 means one per core.")
     embedding_memory_mb: int = _setting(1024, "Memory one of them may use.")
     meaning_passages: int = _setting(2000, "How many passages of one file are searched by meaning; more is noted.")
-    search_engine: str = _setting("sqlite", "Where is searched: `sqlite`, or `meilisearch` (with Qdrant for meaning).")
+    search_engine: str = _setting("sqlite", "The search engine: `sqlite`, or `meilisearch` (with Qdrant for meaning).")
     meilisearch_url: str = _setting("http://127.0.0.1:7700", "Where Meilisearch is.")
     meilisearch_key: str = _setting("", "Its key; better as CHYME_MEILISEARCH_KEY than in a file.")
     qdrant_url: str = _setting("http://127.0.0.1:6333", "Where Qdrant is.")

@@ -1,4 +1,4 @@
-"""Figures about one vault for whoever watches over it."""
+"""Counts files, digests and model calls of one vault for monitoring."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ if TYPE_CHECKING:
     from chyme.application.app import App
 
 COUNT_SECONDS = 5.0
-FOR_EVER = "9999"
+END_OF_TIME = "9999"
 
 
 @dataclass(frozen=True, slots=True)
 class VaultCounts:
-    """What was counted in a vault's database, a few seconds ago at most."""
+    """Counts from a vault's database, at most a few seconds old."""
 
     files: int
     vanished: int
     digests: dict[str, int]  # by status
-    queue: dict[tuple[str, str], int]  # by lane, and todo or again
+    queue: dict[tuple[str, str], int]  # by lane, and `todo` or `again`
     calls: list[ai_calls.CallTotals]  # of models, by provider, since the vault was made
     calls_today: list[ai_calls.CallTotals]
 
 
 class VaultCounter:
-    """Counts a vault, and not again for everybody who asks."""
+    """Counts a vault, and caches the result."""
 
     def __init__(self, app: App) -> None:
         self._app = app
@@ -41,12 +41,15 @@ class VaultCounter:
     def _count(self) -> VaultCounts:
         lanes = {name: Lane(lane).name.lower() for name, lane in self._app.rules.lanes().items()}
         queue = {(lane.name.lower(), state): 0 for lane in Lane for state in ("todo", "again")}
-        began, _ = budget_day(now())
+        day_start, _ = budget_day(now())
         with self._app.database.snapshot() as db:
             present, vanished = files.counts(db)
-            waiting = {"todo": remaining_work.count_todo(db), "again": remaining_work.count_retries_until(db, FOR_EVER)}
+            waiting = {
+                "todo": remaining_work.count_todo(db),
+                "again": remaining_work.count_retries_until(db, END_OF_TIME),
+            }
             for state, counts in waiting.items():
                 for name, count in counts.items():
                     queue[lanes.get(name, "ordinary"), state] += count
-            calls, today = (ai_calls.totals_by(db, "provider", since) for since in ("", iso(began)))
+            calls, today = (ai_calls.totals_by(db, "provider", since) for since in ("", iso(day_start)))
             return VaultCounts(present, vanished, digests.counts(db), queue, calls, today)

@@ -1,4 +1,4 @@
-"""How a vault is searched: which engine answers, who tells what questions mean, and how far larger engines are."""
+"""The search of one vault: its index, its query embedder, and the optional engines Meilisearch and Qdrant."""
 
 from __future__ import annotations
 
@@ -50,39 +50,39 @@ class VaultSearch:
         self.model = PassageEmbedding(**embedding_config(settings)).model_name
         self._cache = VectorCache(state / FOLDER, database.read, at_once=None)
         local = SqliteIndex(database.read, SqliteSemanticIndex(database.read, self._cache))
-        self.engines = _engines(settings, database)
-        elsewhere = not (is_local(settings.meilisearch_url) and is_local(settings.qdrant_url))
-        self.pusher = Pusher(database, self.engines, clock, private if elsewhere else None) if self.engines else None
+        self.engines = _create_engines(settings, database)
+        remote = not (is_local(settings.meilisearch_url) and is_local(settings.qdrant_url))
+        self.pusher = Pusher(database, self.engines, clock, private if remote else None) if self.engines else None
         index: Index = RemoteIndex(database.read, local, self.engines) if self.engines else local
         self.query_embedder = create_query_embedder(settings, ledger)
         self.search = Search(database.read, index, self.query_embedder, form_of)
 
     def prepare(self) -> None:
-        """Before digesting: files that only another embedder has read are to be read again."""
+        """Before digesting: request files that only another embedder has read again."""
         migration.request_reembedding(self._database, self.model, iso(self._clock()))
         if self.engines is None and engine_outbox.is_active(self._database.read()):
-            self._database.write(engine_outbox.deactivate)  # whoever wants them back tells them everything anew
+            self._database.write(engine_outbox.deactivate)  # if they are configured again, they are filled from scratch
 
     def start(self, warm: bool) -> None:
-        """While digesting: keep the engines up to date, and with `warm` have the first question find all in memory."""
+        """While digesting: keep the engines up to date; with `warm`, load models and vectors for the first query."""
         if self.pusher is not None:
             self.pusher.start()
         if warm:
             self.preload()
 
     def preload(self) -> None:
-        """Have the first question find all in memory; returns at once."""
+        """Load models and vectors for the first query in the background."""
         serving = embedders.get_serving(self._database.read())
         if serving is not None:
             self.query_embedder.preload(serving.model)
             self._cache.preload(serving)
 
     def finish_embedder_migration(self) -> None:
-        """Bring a change of the embedder to its end, and let go of what the old one left behind."""
+        """Finish a change of the embedder, and delete the data of the old one."""
         migration.finish_migration(self._database, self.model, iso(self._clock()))
 
     def catch_up(self, patience: float = TURN_SECONDS) -> str | None:
-        """Tell the engines all they do not know yet. Returns why that could not be done."""
+        """Send the engines all pending changes. Return why that failed, or None."""
         if self.pusher is None:
             return None
         try:
@@ -92,19 +92,19 @@ class VaultSearch:
         return None
 
     def status(self) -> dict[str, Any]:
-        """Who tells what passages mean, and how far larger engines are behind."""
+        """Return the embedder in use, and how far the engines are behind."""
         db = self._database.read()
         serving = embedders.get_serving(db)
-        told: dict[str, Any] = {"embedder": serving.model if serving else None}
+        status: dict[str, Any] = {"embedder": serving.model if serving else None}
         if serving is not None and serving.model != self.model:
-            told["next_embedder"] = self.model
+            status["next_embedder"] = self.model
         if self.pusher is not None:
             state = self.pusher.state
-            told["engines"] = {"behind": state.behind, "since": state.since, "reason": state.reason}
-        return told
+            status["engines"] = {"behind": state.behind, "since": state.since, "reason": state.reason}
+        return status
 
     def check(self) -> list[str]:
-        """Where the indexes differ from what the database holds."""
+        """Describe differences between the indexes and the database."""
         problems = self._database.write(passages.check)
         if self.engines is not None:
             try:
@@ -114,17 +114,17 @@ class VaultSearch:
         return problems
 
     def rebuild(self) -> None:
-        """Make the indexes again from what the database holds."""
+        """Rebuild the indexes from the database."""
         self._database.write(passages.rebuild)
         self._cache.clear()
         if self.pusher is not None:
             try:
                 self.pusher.rebuild()
             except ServerFailed as error:
-                raise VaultError(f"{error}; what it lacks is kept, and told to it when it is back") from error
+                raise VaultError(f"{error}; what it lacks is kept, and sent to it when it is back") from error
 
     def close(self) -> None:
-        """Before the database: threads here read it."""
+        """Must be called before the database is closed, because threads here read it."""
         if self.pusher is not None:
             self.pusher.close()
         self.query_embedder.close()
@@ -133,7 +133,7 @@ class VaultSearch:
             self.engines.close()
 
 
-def _engines(settings: Settings, database: Database) -> VaultEngines | None:
+def _create_engines(settings: Settings, database: Database) -> VaultEngines | None:
     if settings.search_engine not in ENGINES:
         raise UsageError(f"search_engine must be one of {', '.join(ENGINES)}, not {settings.search_engine!r}")
     if settings.search_engine == ENGINES[0]:

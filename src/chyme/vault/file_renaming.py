@@ -63,7 +63,7 @@ def rename_on_disk(vault: OpenVault, file: File, name: str, another: Callable[[]
             _refuse_changed(vault, file, raw)
             for _ in range(_MAX_TRIES):
                 if vault.scanner.ignores(raw_path_beside(raw, name)):
-                    raise RenameError(f"chyme would pass over it as {name} (.chymeignore)")
+                    raise RenameError(f"chyme would ignore it as {name} (.chymeignore)")
                 _refuse_uncovering(vault, file, name)
                 try:
                     rename_in(handle, _name_of(raw), name)

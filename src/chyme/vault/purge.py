@@ -14,7 +14,7 @@ PURGE_WAITS = "purge-waits"
 
 def purge_vanished(
     database: Database,
-    intake: FileRegistry,
+    registry: FileRegistry,
     before: str,
     confirmed: bool = False,
     progress: Callable[[int, int], None] | None = None,
@@ -29,11 +29,11 @@ def purge_vanished(
     found = files.vanished_before(database.read(), before)
     count = 0
     for number, file in enumerate(found):
-        count += intake.purge(file)
+        count += registry.purge(file)
         if progress is not None:
             progress(number + 1, len(found))
     if count:
-        intake.sweep()
+        registry.sweep()
         database.checkpoint()
     if confirmed:
         database.write(lambda db: vault_properties.remove(db, PURGE_WAITS))

@@ -157,7 +157,7 @@ class Trash:
     def _find_entry(self, trash: int, id_: str) -> tuple[TrashEntry, int]:
         found = self._read_note(trash, id_)
         if found is None:
-            raise NotInTrash(f"{id_[:50]!r}: is not in the trash; 'chyme trash list' tells what is")
+            raise NotInTrash(f"{id_[:50]!r}: is not in the trash; 'chyme trash list' shows what is")
         return found
 
     def _read_note(self, trash: int, id_: str) -> tuple[TrashEntry, int] | None:

@@ -102,7 +102,7 @@ class _LinkFolder:
             name = file_name(stem, number)
             path = self._prefix + name
             if self._vault.scanner.ignores(path):
-                raise UsageError(f"{path}: chyme passes over such files (.chymeignore); choose another name or folder")
+                raise UsageError(f"{path}: chyme ignores such files (.chymeignore); choose another name or folder")
             # Checked first, because writing waits for the disk; many addresses differ only after their path.
             created = not is_taken(self._handle, name) and write_new(self._handle, name, make_shortcut(address))
             if created:

@@ -32,7 +32,7 @@ def folder_parts(vault: OpenVault, folder: str) -> list[str]:
     if len(os.fsencode(raw)) > MAX_FOLDER_BYTES or longest > 255:
         raise UsageError(f"{folder[:50]!r} …: is too long for a folder; choose another")
     if parts and vault.scanner.ignores("/".join(parts)):
-        raise UsageError(f"{folder}: chyme passes over this folder, as it is hidden or in .chymeignore; choose another")
+        raise UsageError(f"{folder}: chyme ignores this folder, as it is hidden or in .chymeignore; choose another")
     return parts
 
 

@@ -27,9 +27,7 @@ def add_note(vault: OpenVault, text: str, title: str = "", folder: str = "") -> 
                 name = numbered_name(wanted, number, EXTENSION)
                 raw = "/".join([*parts, name])
                 if vault.scanner.ignores(raw):
-                    raise UsageError(
-                        f"{raw}: chyme passes over such files (.chymeignore); choose another title or folder"
-                    )
+                    raise UsageError(f"{raw}: chyme ignores such files (.chymeignore); choose another title or folder")
                 if not is_taken(handle, name) and write_new(handle, name, body.encode("utf-8", "replace")):
                     vault.schedule_check([raw])
                     return encode_path(raw)[0]

@@ -150,7 +150,7 @@ class UploadReceiver:
         folder = [*self._folder, *map(safe_folder_name, parts[:-1])]
         wanted_name = safe_file_name(parts[-1])
         if any(map(self._vault.scanner.ignores, ("/".join(parts), "/".join([*folder, wanted_name])))):
-            raise UsageError(f"{name[:100]}: chyme passes over such files, as they are hidden or in .chymeignore")
+            raise UsageError(f"{name[:100]}: chyme ignores such files, as they are hidden or in .chymeignore")
         if len(os.fsencode("/".join(folder))) > MAX_FOLDER_BYTES:
             raise UsageError(f"{name[:100]} …: its folders have too long names; choose shorter ones")
         return tuple(folder), wanted_name
