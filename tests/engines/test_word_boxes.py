@@ -8,9 +8,9 @@ import pypdfium2  # type: ignore[import-untyped]
 import pytest
 
 from chyme.documents.pages.pdf_page import open_pdf
-from chyme.documents.pages.search_highlights import spans_of
 from chyme.documents.pages.word_boxes import MAX_BOXES, boxes_of, characters_of
 from chyme.model import Box
+from chyme.search.page_highlights import spans_of
 
 LINE = "BT /F1 {size} Tf {x} {y} Td ({text}) Tj ET"
 

@@ -19,6 +19,7 @@ from chyme.application.app import App
 from chyme.documents.pages import pdf_renderer
 from chyme.documents.pages.cache import PageCache
 from chyme.documents.pages.pdf_renderer import PdfPageRenderer
+from chyme.search.page_highlights import spans_of
 
 SAMPLES = Path(__file__).parents[1] / "samples"
 
@@ -76,7 +77,7 @@ def test_no_more_than_a_few_wait_for_pages(app: App, http: TestClient) -> None:
             go_on.wait(60)
             return pdf_renderer.JPEG
 
-    app.page_renderer = Slow(app.database, app.vault, app.state, image_pixels=1)
+    app.page_renderer = Slow(app.database, app.vault, app.state, spans_of, image_pixels=1)
     with ThreadPoolExecutor(pdf_renderer.WAITING) as pool:
         waiting = [pool.submit(app.page_renderer.render_page, path, 1, 400) for _ in range(pdf_renderer.WAITING)]
         begun.wait(60)
@@ -125,7 +126,7 @@ def test_pages_of_all_vaults_together_are_waited_for_by_a_few(app: App, tmp_path
             go_on.wait(60)
             return pdf_renderer.JPEG
 
-    one, other = (Slow(app.database, app.vault, tmp_path / name, image_pixels=1) for name in "ab")
+    one, other = (Slow(app.database, app.vault, tmp_path / name, spans_of, image_pixels=1) for name in "ab")
     with ThreadPoolExecutor(pdf_renderer.WAITING) as pool:
         waiting = [pool.submit(one.render_page, path, 1, 400) for _ in range(pdf_renderer.WAITING)]
         while one.waiting < pdf_renderer.WAITING:

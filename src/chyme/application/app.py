@@ -49,6 +49,7 @@ from chyme.errors import ChymeError, UsageError, VaultError
 from chyme.model import Again, Digest, File, Mode, iso
 from chyme.models.providers.call_ledger import CallLedger
 from chyme.search.file_list import FileList
+from chyme.search.page_highlights import spans_of
 from chyme.search.tables import file_terms
 from chyme.speech.people.edits import People
 from chyme.understanding.edits import Edits
@@ -149,7 +150,7 @@ class App:
         self.bulk = BulkJobs(self.database, self.rules, lambda: self.search, self.private, now, self._wake_up)
         self.failures = Failures(self.database, self._output_digesters, self._retry_failures)
         self.page_renderer = PdfPageRenderer(
-            *(self.database, self.vault, state),
+            *(self.database, self.vault, state, spans_of),
             image_pixels=self.settings.image_pixels,
             memory_bytes=self.settings.page_memory_mb << 20,
             run_as=(self.settings.child_uid, self.settings.child_uid),

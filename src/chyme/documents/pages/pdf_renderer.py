@@ -8,7 +8,7 @@ import os
 import tempfile
 import threading
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +21,6 @@ from chyme.core.store import digests, documents, files, text_places
 from chyme.core.store.sqlite.database import Database
 from chyme.documents.pages.cache import PageCache
 from chyme.documents.pages.pdf_child import ENTRY, NAME, PICTURE, REQUEST
-from chyme.documents.pages.search_highlights import spans_of
 from chyme.documents.pages.word_boxes import CHARACTERS, MAX_BOXES
 from chyme.errors import ChildCrashed, ChymeError, DigestError, UsageError
 from chyme.files.extensions import PDF
@@ -68,6 +67,7 @@ class PdfPageRenderer:
         database: Database,
         vault: Vault,
         state: Path,
+        find_spans: Callable[[str, str], list[tuple[int, int]]],
         *,
         image_pixels: int,
         memory_bytes: int = 1 << 30,
@@ -77,6 +77,7 @@ class PdfPageRenderer:
         entry: str = ENTRY,
         import_from: Sequence[Path] = (),
     ) -> None:
+        self._find_spans = find_spans  # which characters of a text are words of a question
         self._database = database
         self._vault = vault
         self._image_pixels = image_pixels
@@ -122,7 +123,7 @@ class PdfPageRenderer:
                 raise TooBusy("many pages are being drawn already; ask again in a moment")
             try:
                 text = _words_from(self._run(file, opened, {"page": page, "spans": []})).text
-                spans = spans_of(text, question)
+                spans = self._find_spans(text, question)
                 boxes = _words_from(self._run(file, opened, {"page": page, "spans": spans})).boxes if spans else []
             except DigestError as error:
                 self._record_failure(key, str(error))
@@ -149,7 +150,9 @@ class PdfPageRenderer:
             place for place in text_places.of_digest(db, file.id, TEXT) if place.page == page and place.box is not None
         ]
         text = digests.content(db, file.id, TEXT) if lines else None
-        return [line.box for line in lines if line.box and text and spans_of(text[line.start : line.end], question)]
+        return [
+            line.box for line in lines if line.box and text and self._find_spans(text[line.start : line.end], question)
+        ]
 
     def delete_purged_pages(self) -> None:
         """Delete the cached pages of purged files."""
