@@ -7,14 +7,39 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.parser import text_string_to_metric_families
 from two_vaults import add_people, answers_of, sign_in, stranger, two_vaults
 
 from chyme.application.server_vaults import ServerVaults
 from chyme.core.pipeline.progress.attempt_results import AttemptResult
-from chyme.doors.http.routes.metrics import Metric, format_metrics
+from chyme.doors.http.routes.metrics import format_metrics
 
 OVER = AttemptResult("a.txt", "tags", 0, 1, "completed", None, None, 1, "run", 0.2)
+# Dashboards depend on these: (name, type, help) and the labels of the samples.
+FAMILIES = {
+    ("chyme_ai_calls", "counter", "Calls of models."): "provider vault",
+    ("chyme_ai_calls_failed", "counter", "Calls of models that were not answered."): "provider vault",
+    ("chyme_ai_calls_today", "gauge", "Calls of models since the day began (UTC)."): "provider vault",
+    ("chyme_ai_cost_dollars", "counter", "What calls of models cost, where prices are known."): "provider vault",
+    ("chyme_ai_cost_dollars_today", "gauge", "What they cost since the day began (UTC)."): "provider vault",
+    ("chyme_ai_tokens", "counter", "Tokens to and from models."): "direction provider vault",
+    ("chyme_build_info", "gauge", "Which chyme this is."): "version",
+    ("chyme_digest_seconds", "histogram", "How long attempts at digests took, by how they ended."): (
+        "digester le outcome vault"
+    ),
+    ("chyme_digests", "gauge", "Digests by their status."): "status vault",
+    ("chyme_events_clients", "gauge", "Open streams of events."): "vault",
+    ("chyme_files", "gauge", "Files of the vault that are on disk."): "vault",
+    ("chyme_files_vanished", "gauge", "Files that vanished and are not forgotten yet."): "vault",
+    ("chyme_http_requests", "counter", "Requests by method and status."): "method status",
+    ("chyme_paused", "gauge", "1 while digestion stands still."): "vault",
+    ("chyme_process_private_bytes", "gauge", "Memory that only the server uses, mapped files not counted."): "",
+    ("chyme_queue", "gauge", "Digests that wait (todo), are made, or are tried again, by lane."): "lane state vault",
+    ("process_cpu_seconds", "counter", "CPU of the server itself, without its children."): "",
+    ("process_resident_memory_bytes", "gauge", "Memory of the server, mapped files included."): "",
+    ("process_start_time_seconds", "gauge", "When the server was started."): "",
+}
 Samples = dict[tuple[str, frozenset[tuple[str, str]]], float]
 
 
@@ -62,16 +87,34 @@ def test_figures_of_every_vault_are_told(tmp_path: Path) -> None:
     assert value(found, "process_resident_memory_bytes") > value(found, "chyme_process_private_bytes") > 1_000_000
 
 
-def test_what_models_cost_is_told_by_provider(tmp_path: Path) -> None:
-    def call(db: sqlite3.Connection, at: str, cost: float) -> None:
-        db.execute(
-            """
-            INSERT INTO ai_calls (at, provider, host, model, digester, run_id, question, outcome, tokens_in, cost)
-            VALUES (?, 'llm', 'h', 'm', 'tags', 'r', '', 'answered', 100, ?)
-            """,
-            (at, cost),
-        )
+def call(db: sqlite3.Connection, at: str, cost: float) -> None:
+    db.execute(
+        """
+        INSERT INTO ai_calls (at, provider, host, model, digester, run_id, question, outcome, tokens_in, cost)
+        VALUES (?, 'llm', 'h', 'm', 'tags', 'r', '', 'answered', 100, ?)
+        """,
+        (at, cost),
+    )
 
+
+def test_names_types_helps_and_labels_stay_as_they_are(tmp_path: Path) -> None:
+    with two_vaults(tmp_path) as house:
+        house.vaults["photos"].measured.record(OVER)
+        house.vaults["diary"].database.write(lambda db: call(db, "2020-01-01T00:00:00Z", 0.5))
+        http = stranger(answers_of(house))
+        http.get("/healthz")
+        families = list(text_string_to_metric_families(http.get("/metrics").text))
+
+    assert len(families) == len(FAMILIES)
+    assert {
+        (family.name, family.type, family.documentation): " ".join(
+            sorted({label for sample in family.samples for label in sample.labels})
+        )
+        for family in families
+    } == FAMILIES
+
+
+def test_what_models_cost_is_told_by_provider(tmp_path: Path) -> None:
     with two_vaults(tmp_path) as house:
         house.vaults["diary"].database.write(lambda db: call(db, "2020-01-01T00:00:00Z", 0.5))
         house.vaults["diary"].database.write(lambda db: call(db, "2999-01-01T00:00:00Z", 0.25))
@@ -115,10 +158,11 @@ def test_nobody_is_told_of_vaults_they_may_not_read(tmp_path: Path) -> None:
 
 def test_labels_and_texts_are_escaped() -> None:
     odd = 'a "vault"\\with\nlines, {braces} and ünïcode'
-    metric = Metric("chyme_files", "gauge", "back\\slash\nand line")
-    metric.add(0.1, vault=odd)
-    metric.add(3, vault="plain")
-    (family,) = text_string_to_metric_families(format_metrics([metric, Metric("chyme_none", "gauge", "no sample")]))
+    metric = GaugeMetricFamily("chyme_files", "back\\slash\nand line", labels=["vault"])
+    metric.add_metric([odd], 0.1)
+    metric.add_metric(["plain"], 3)
+    text = format_metrics([metric, GaugeMetricFamily("chyme_none", "no sample")]).decode()
+    (family,) = text_string_to_metric_families(text)
 
     assert [(sample.labels["vault"], sample.value) for sample in family.samples] == [(odd, 0.1), ("plain", 3)]
     assert family.documentation == "back\\slash\nand line"

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
 from itertools import accumulate
 from pathlib import Path
 
 from fastapi import FastAPI, Request
 from fastapi.responses import Response
+from prometheus_client import CONTENT_TYPE_PLAIN_0_0_4, Metric, generate_latest
+from prometheus_client.core import CounterMetricFamily as Counter
+from prometheus_client.core import GaugeMetricFamily as Gauge
+from prometheus_client.core import HistogramMetricFamily as Histogram
+from prometheus_client.registry import Collector
 
 from chyme import __version__
 from chyme.application.app import App
@@ -19,28 +23,8 @@ from chyme.application.server_vaults import ServerVaults
 from chyme.doors.http.connections import Connections, Reason
 from chyme.doors.http.request_log import RequestLog
 
-MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 STARTED = time.time()
-
-
-@dataclass(frozen=True)
-class Metric:
-    """One metric with a sample for each combination of labels."""
-
-    name: str
-    kind: str  # gauge, counter or histogram
-    help_text: str
-    samples: list[tuple[str, dict[str, str], float]] = field(default_factory=list)  # suffix, labels, value
-
-    def add(self, value: float, suffix: str = "", **labels: str) -> None:
-        self.samples.append((suffix, labels, value))
-
-    def lines(self) -> Iterator[str]:
-        yield f"# HELP {self.name} {_escape(self.help_text)}"
-        yield f"# TYPE {self.name} {self.kind}"
-        for suffix, labels, value in self.samples:
-            label_text = ",".join(f'{name}="{_escape_label(text)}"' for name, text in labels.items())
-            yield f"{self.name}{suffix}{'{' + label_text + '}' if label_text else ''} {_format_number(value)}"
+_VAULT, _PROVIDER = ("vault",), ("vault", "provider")  # labels
 
 
 def add_metrics(api: FastAPI, server_vaults: ServerVaults) -> None:
@@ -59,64 +43,88 @@ def add_metrics(api: FastAPI, server_vaults: ServerVaults) -> None:
         if len(vaults) == len(server_vaults.vaults):  # the metrics of the process cover all vaults
             collected += collect_process_metrics(requests.counts() if requests else {})
             collected += collect_connection_metrics(getattr(request.state, "connections", None))
-        return Response(format_metrics(collected), media_type=MEDIA_TYPE)
+        return Response(format_metrics(collected), media_type=CONTENT_TYPE_PLAIN_0_0_4)
 
 
-def format_metrics(metrics: Iterable[Metric]) -> str:
+class _Collected(Collector):
+    """Only our own metrics; the library's registry has its own about the process."""
+
+    def __init__(self, metrics: Iterable[Metric]) -> None:
+        self._metrics = metrics
+
+    def collect(self) -> Iterable[Metric]:
+        return (metric for metric in self._metrics if metric.samples)
+
+
+def format_metrics(metrics: Iterable[Metric]) -> bytes:
     """Format the metrics in the text format, version 0.0.4. Metrics without samples are left out."""
-    return "".join(f"{line}\n" for metric in metrics if metric.samples for line in metric.lines())
+    return generate_latest(_Collected(metrics))
 
 
 def collect_vault_metrics(vaults: dict[str, App]) -> list[Metric]:
-    files = Metric("chyme_files", "gauge", "Files of the vault that are on disk.")
-    vanished = Metric("chyme_files_vanished", "gauge", "Files that vanished and are not forgotten yet.")
-    digests = Metric("chyme_digests", "gauge", "Digests by their status.")
-    queue = Metric("chyme_queue", "gauge", "Digests that wait (todo), are made, or are tried again, by lane.")
-    calls = Metric("chyme_ai_calls_total", "counter", "Calls of models.")
-    failed = Metric("chyme_ai_calls_failed_total", "counter", "Calls of models that were not answered.")
-    tokens = Metric("chyme_ai_tokens_total", "counter", "Tokens to and from models.")
-    cost = Metric("chyme_ai_cost_dollars_total", "counter", "What calls of models cost, where prices are known.")
-    calls_today = Metric("chyme_ai_calls_today", "gauge", "Calls of models since the day began (UTC).")
-    cost_today = Metric("chyme_ai_cost_dollars_today", "gauge", "What they cost since the day began (UTC).")
-    clients = Metric("chyme_events_clients", "gauge", "Open streams of events.")
-    eta = Metric("chyme_eta_seconds", "gauge", "Seconds until all that is due is made; missing while nobody knows.")
-    paused = Metric("chyme_paused", "gauge", "1 while digestion stands still.")
-    seconds = Metric("chyme_digest_seconds", "histogram", "How long attempts at digests took, by how they ended.")
-    children = Metric("chyme_children", "gauge", "Living child processes.")
-    restarts = Metric("chyme_engine_restarts_total", "counter", "Child processes that had to be replaced.")
+    files = Gauge("chyme_files", "Files of the vault that are on disk.", labels=_VAULT)
+    vanished = Gauge("chyme_files_vanished", "Files that vanished and are not forgotten yet.", labels=_VAULT)
+    digests = Gauge("chyme_digests", "Digests by their status.", labels=["vault", "status"])
+    queue = Gauge(
+        "chyme_queue",
+        "Digests that wait (todo), are made, or are tried again, by lane.",
+        labels=["vault", "lane", "state"],
+    )
+    calls = Counter("chyme_ai_calls_total", "Calls of models.", labels=_PROVIDER)
+    failed = Counter("chyme_ai_calls_failed_total", "Calls of models that were not answered.", labels=_PROVIDER)
+    tokens = Counter("chyme_ai_tokens_total", "Tokens to and from models.", labels=["vault", "provider", "direction"])
+    cost = Counter(
+        "chyme_ai_cost_dollars_total", "What calls of models cost, where prices are known.", labels=_PROVIDER
+    )
+    calls_today = Gauge("chyme_ai_calls_today", "Calls of models since the day began (UTC).", labels=_PROVIDER)
+    cost_today = Gauge("chyme_ai_cost_dollars_today", "What they cost since the day began (UTC).", labels=_PROVIDER)
+    clients = Gauge("chyme_events_clients", "Open streams of events.", labels=_VAULT)
+    eta = Gauge(
+        "chyme_eta_seconds", "Seconds until all that is due is made; missing while nobody knows.", labels=_VAULT
+    )
+    paused = Gauge("chyme_paused", "1 while digestion stands still.", labels=_VAULT)
+    seconds = Histogram(
+        "chyme_digest_seconds",
+        "How long attempts at digests took, by how they ended.",
+        labels=["vault", "digester", "outcome"],
+    )
+    children = Gauge("chyme_children", "Living child processes.", labels=["vault", "family"])
+    restarts = Counter(
+        "chyme_engine_restarts_total", "Child processes that had to be replaced.", labels=["vault", "family"]
+    )
     for vault, app in vaults.items():
         counts, report = app.vault_counter.counts(), app.progress.report()
-        files.add(counts.files, vault=vault)
-        vanished.add(counts.vanished, vault=vault)
+        files.add_metric([vault], counts.files)
+        vanished.add_metric([vault], counts.vanished)
         for status, count in counts.digests.items():
-            digests.add(count, vault=vault, status=status)
+            digests.add_metric([vault, status], count)
         for (lane, state), count in counts.queue.items():
-            queue.add(count, vault=vault, lane=lane, state=state)
+            queue.add_metric([vault, lane, state], count)
         for lane, count in _count_running(app).items():
-            queue.add(count, vault=vault, lane=lane, state="in-progress")
+            queue.add_metric([vault, lane, "in-progress"], count)
         for totals in counts.calls:
-            calls.add(totals.calls, vault=vault, provider=totals.name)
-            failed.add(totals.failed, vault=vault, provider=totals.name)
-            tokens.add(totals.tokens_in, vault=vault, provider=totals.name, direction="in")
-            tokens.add(totals.tokens_out, vault=vault, provider=totals.name, direction="out")
-            cost.add(totals.cost or 0.0, vault=vault, provider=totals.name)
+            calls.add_metric([vault, totals.name], totals.calls)
+            failed.add_metric([vault, totals.name], totals.failed)
+            tokens.add_metric([vault, totals.name, "in"], totals.tokens_in)
+            tokens.add_metric([vault, totals.name, "out"], totals.tokens_out)
+            cost.add_metric([vault, totals.name], totals.cost or 0.0)
         today = {totals.name: totals for totals in counts.calls_today}
         for totals in counts.calls:
-            calls_today.add(today[totals.name].calls if totals.name in today else 0, vault=vault, provider=totals.name)
-            cost_today.add(
-                (today[totals.name].cost or 0.0) if totals.name in today else 0, vault=vault, provider=totals.name
-            )
-        clients.add(app.broadcast.listeners, vault=vault)
+            so_far = today.get(totals.name)
+            calls_today.add_metric([vault, totals.name], so_far.calls if so_far else 0)
+            cost_today.add_metric([vault, totals.name], (so_far.cost or 0.0) if so_far else 0)
+        clients.add_metric([vault], app.broadcast.listeners)
         if report.eta_seconds is not None:
-            eta.add(report.eta_seconds, vault=vault)
-        paused.add(report.paused is not None, vault=vault)
-        _add_histograms(seconds, app, vault)
+            eta.add_metric([vault], report.eta_seconds)
+        paused.add_metric([vault], report.paused is not None)
+        for digester, outcome, attempts, total in app.attempt_metrics.histograms():
+            seconds.add_metric([vault, digester, outcome], _cumulative_buckets(attempts), total)
         if app.is_digesting:
             snapshot = app.digestion.runner.snapshot()
             for family, count in snapshot.restarts_by_family.items():
                 alive = sum(child.family == family for child in snapshot.children)
-                children.add(alive, vault=vault, family=family)
-                restarts.add(count, vault=vault, family=family)
+                children.add_metric([vault, family], alive)
+                restarts.add_metric([vault, family], count)
     return [
         *(files, vanished, digests, queue, seconds, children, restarts, eta, paused, clients),
         *(calls, failed, tokens, cost, calls_today, cost_today),
@@ -132,45 +140,37 @@ def _count_running(app: App) -> dict[str, int]:
     return counts
 
 
-def _add_histograms(metric: Metric, app: App, vault: str) -> None:
-    for digester, outcome, counts, seconds in app.attempt_metrics.histograms():
-        labels = {"vault": vault, "digester": digester, "outcome": outcome}
-        up_to = list(accumulate(counts))
-        for bound, count in zip((*map(_format_number, BOUNDS), "+Inf"), up_to, strict=True):
-            metric.add(count, "_bucket", **labels, le=bound)
-        metric.add(seconds, "_sum", **labels)
-        metric.add(up_to[-1], "_count", **labels)
+def _cumulative_buckets(counts: Sequence[int]) -> list[tuple[str, float]]:
+    bounds = (*(f"{bound:g}" for bound in BOUNDS), "+Inf")
+    return list(zip(bounds, accumulate(counts), strict=True))
 
 
 def collect_process_metrics(requests: dict[tuple[str, int], int]) -> list[Metric]:
-    build = Metric("chyme_build_info", "gauge", "Which chyme this is.")
-    build.add(1, version=__version__)
-    started = Metric("process_start_time_seconds", "gauge", "When the server was started.")
-    started.add(STARTED)
-    cpu = Metric("process_cpu_seconds_total", "counter", "CPU of the server itself, without its children.")
-    cpu.add(time.process_time())
-    resident = Metric("process_resident_memory_bytes", "gauge", "Memory of the server, mapped files included.")
-    private = Metric(
-        "chyme_process_private_bytes", "gauge", "Memory that only the server uses, mapped files not counted."
-    )
+    build = Gauge("chyme_build_info", "Which chyme this is.", labels=["version"])
+    build.add_metric([__version__], 1)
+    started = Gauge("process_start_time_seconds", "When the server was started.", STARTED)
+    cpu = Counter("process_cpu_seconds_total", "CPU of the server itself, without its children.", time.process_time())
+    resident = Gauge("process_resident_memory_bytes", "Memory of the server, mapped files included.")
+    private = Gauge("chyme_process_private_bytes", "Memory that only the server uses, mapped files not counted.")
     memory = _read_memory()
     if memory is not None:
-        resident.add(memory[0])
-        private.add(memory[1])
-    requests_total = Metric("chyme_http_requests_total", "counter", "Requests by method and status.")
+        resident.add_metric([], memory[0])
+        private.add_metric([], memory[1])
+    requests_total = Counter("chyme_http_requests_total", "Requests by method and status.", labels=["method", "status"])
     for (method, status), count in sorted(requests.items()):
-        requests_total.add(count, method=method, status=str(status))
+        requests_total.add_metric([method, str(status)], count)
     return [build, started, cpu, resident, private, requests_total]
 
 
 def collect_connection_metrics(connections: Connections | None) -> list[Metric]:
     if connections is None:  # not running in our own server
         return []
-    current = Metric("chyme_http_connections", "gauge", "Open HTTP connections.")
-    current.add(len(connections))
-    closed = Metric("chyme_http_connections_closed_total", "counter", "Connections the server closed, by reason.")
+    current = Gauge("chyme_http_connections", "Open HTTP connections.", len(connections))
+    closed = Counter(
+        "chyme_http_connections_closed_total", "Connections the server closed, by reason.", labels=["reason"]
+    )
     for reason in Reason:
-        closed.add(connections.closed[reason], reason=reason.value)
+        closed.add_metric([reason.value], connections.closed[reason])
     return [current, closed]
 
 
@@ -187,15 +187,3 @@ def _read_memory() -> tuple[int, int] | None:
 
 def _parse_kb(text: str) -> int:
     return int(text.split(maxsplit=1)[0]) * 1024
-
-
-def _format_number(value: float) -> str:
-    return str(int(value)) if value == int(value) else repr(float(value))
-
-
-def _escape(text: str) -> str:
-    return text.replace("\\", "\\\\").replace("\n", "\\n")
-
-
-def _escape_label(text: str) -> str:
-    return _escape(text).replace('"', '\\"')
