@@ -30,6 +30,7 @@ from chyme.errors import (
     TimedOut,
 )
 from chyme.model import Transcript
+from chyme.models.providers.health_reports import KeyRefused
 from chyme.speech.recognition.endpoint import SpeechEndpoint
 from chyme.speech.recognition.piece_index import INDEX, Piece, PreparedRecording, write_index
 from chyme.speech.recognition.remote_recogniser import ESTIMATED, transcribe
@@ -207,8 +208,8 @@ def test_a_service_that_rejects_every_way_is_not_asked_for_ever(scratch: Path) -
         (fails(503, code="overloaded"), QuotaSpent, "overloaded"),
         (fails(503), NetworkFailed, "503"),
         (fails(500, message="CUDA out of memory"), NetworkFailed, "HTTP 500): CUDA out of memory"),
-        (fails(401), EngineUnavailable, "speech_key"),
-        (fails(403), EngineUnavailable, "speech_key"),
+        (fails(401), KeyRefused, "speech_key"),
+        (fails(403), KeyRefused, "speech_key"),
         (fails(404, code="model_not_found"), EngineUnavailable, "speech_model"),
         (fails(408), TimedOut, "gave up"),
         (fails(413), EngineUnavailable, "20 MB"),

@@ -10,15 +10,10 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from chyme.digester import Calls
-from chyme.models.embedding.error_translation import (
-    invalid_answer_error,
-    response_error,
-    translate_error,
-    wrong_service_error,
-)
-from chyme.models.providers.cancellation import CallStopped, run_in_own_loop
+from chyme.models.embedding.error_translation import response_error, translate_error
 from chyme.models.providers.endpoints import Endpoint
-from chyme.models.providers.health_reports import report_health
+from chyme.models.providers.service_call import call_service
+from chyme.models.providers.service_faults import Fault, service_error
 from chyme.models.providers.structured_request import check_endpoint
 
 if TYPE_CHECKING:
@@ -57,26 +52,15 @@ def embed_remotely(
     Blocks the calling thread, which must not run an event loop. `name` is the file's name, for messages; it is not sent
     to the service. The same texts go into the same requests, so that stored replies are reused.
     """
-    from chyme.models.providers.metered_transport import MeteredTransport
-
     endpoint = endpoint_of(settings, seconds)
     check_endpoint(endpoint, name)
     batches = _batches(texts)
-    transport = MeteredTransport(endpoint, calls)
-    try:
-        rows = run_in_own_loop(_send_batches(endpoint, settings.dimension, batches, transport, name, progress))
-    except CallStopped:
-        raise
-    except Exception as error:
-        if transport.stopped is None:
-            translated = translate_error(error, name, endpoint)
-            if translated is None:
-                raise
-            report_health(calls, endpoint, translated, transport.ended)
-            raise translated from None  # their message may quote the key
-    if transport.stopped is not None:
-        raise transport.stopped
-    report_health(calls, endpoint, None, transport.ended)
+    rows = call_service(
+        endpoint,
+        calls,
+        lambda transport: _send_batches(endpoint, settings.dimension, batches, transport, name, progress),
+        lambda error, _last: translate_error(error, name, endpoint),
+    )
     return b"".join(_little_endian(row) for row in rows)
 
 
@@ -116,12 +100,12 @@ async def _send_batches(
                 raise response_error(answer, name, endpoint)
             data = _parse_answer(answer.content)
             if data is None:
-                raise wrong_service_error(name, endpoint)
+                raise service_error(Fault.WRONG_SERVICE, name, endpoint)  # it does not embed texts
             size = dimension or (len(rows[0]) if rows else 0)
             try:
                 rows += _parse_vectors(data, len(batch), size)
             except ValueError as error:
-                raise invalid_answer_error(name, endpoint, str(error)) from None
+                raise service_error(Fault.INVALID_ANSWER, name, endpoint, answers=str(error)) from None
             progress(number / len(batches))
     return rows
 

@@ -5,22 +5,12 @@ from __future__ import annotations
 from pydantic_ai import exceptions as theirs
 from pydantic_core import PydanticSerializationError
 
-from chyme.errors import (
-    ContentBlocked,
-    DigestError,
-    EngineUnavailable,
-    NetworkFailed,
-    QuotaSpent,
-    RateLimited,
-    TimedOut,
-)
+from chyme.errors import DigestError
 from chyme.model import CallEnd
 from chyme.models.providers.endpoints import Endpoint
-from chyme.models.providers.health_reports import KeyRefused
-from chyme.models.providers.invalid_answer import InvalidAnswer
 from chyme.models.providers.retry_after import parse_retry_after
+from chyme.models.providers.service_faults import BLOCKED_CODES, Fault, service_error
 
-_BLOCKED_CODES = frozenset({"content_filter", "content_policy_violation", "moderation_blocked"})
 _TOO_LONG = "exceed_context_size_error"  # llama.cpp's name for it
 
 
@@ -30,70 +20,63 @@ class NoCompletion(Exception):
 
 def translate_error(error: Exception, name: str, endpoint: Endpoint, last: CallEnd | None) -> DigestError | None:
     """Our error for theirs, without their text, which may quote the key. None if the provider is not to blame."""
-    model_name = (
-        f"the model {endpoint.model} at {endpoint.host}" if not endpoint.own else f"the local model {endpoint.model}"
-    )
+    fault = _fault_of(error, last)
+    if fault is None:
+        return None
     prefix = endpoint.prefix
-    retry_after = _retry_after(error)
+    return service_error(
+        fault,
+        name,
+        endpoint,
+        status=_status(error) if fault in (Fault.UNREACHABLE, Fault.REJECTED, Fault.WRONG_SERVICE) else None,
+        retry_after=_retry_after(error),
+        seconds=f"{endpoint.seconds:g}",
+        broken="failed",
+        lower="local_characters" if endpoint.own else f"{prefix}_characters or name another {prefix}_model",
+        asked="question",
+        needed=f"take a {endpoint.takes} and answer by a JSON schema",
+        answers="answers in the wrong format, even when asked again",
+    )
+
+
+def _fault_of(error: Exception, last: CallEnd | None) -> Fault | None:
     match error:
         case TimeoutError() | theirs.ModelTimeoutError() | theirs.ModelRequestTimeout():
-            return TimedOut(
-                f"{name}: {model_name} did not answer within {endpoint.seconds:g} seconds; {prefix}_seconds allows more"
-            )
+            return Fault.TIMED_OUT
         case theirs.ContentFilterError():
-            return ContentBlocked(f"{name}: {model_name} refused this {endpoint.takes}")
+            return Fault.BLOCKED
         case theirs.ModelQuotaExceededError():
-            return QuotaSpent(f"{name}: the quota of {model_name} is spent", retry_after=retry_after)
+            return Fault.QUOTA_SPENT
         case theirs.ModelOverloadedError():
-            return QuotaSpent(f"{name}: {model_name} is overloaded", retry_after=retry_after)
+            return Fault.OVERLOADED
         case theirs.ModelRateLimitError():
-            return RateLimited(f"{name}: {model_name} asks us to slow down", retry_after=retry_after)
+            return Fault.RATE_LIMITED
         case theirs.ModelRequestRejectedError():
-            return _translate_rejection(error, name, model_name, endpoint)
+            return _fault_of_rejection(error)
         case theirs.ModelConnectionError() | theirs.ModelServerError() | theirs.ModelUnavailableError():
-            return NetworkFailed(
-                f"{name}: {model_name} cannot be reached or failed{_describe_status(error)}", retry_after=retry_after
-            )
+            return Fault.UNREACHABLE
         case theirs.UnexpectedModelBehavior():
-            return _invalid_answer(name, model_name, prefix)
+            return Fault.INVALID_ANSWER
         case PydanticSerializationError() | UnicodeError() if (
             last is not None
         ):  # half a character in an answer cannot even be sent back
-            return _invalid_answer(name, model_name, prefix)
+            return Fault.INVALID_ANSWER
     if last is None and not isinstance(error, theirs.ModelAPIError | theirs.UserError | NoCompletion):
         return None
-    return EngineUnavailable(  # also for anything their clients cannot handle in an answer
-        f"{name}: {model_name} answers otherwise than it should{_describe_status(error)}; "
-        f"correct {prefix}_url (redirects are not followed)"
-    )
+    return Fault.WRONG_SERVICE  # also for anything their clients cannot handle in an answer
 
 
-def _invalid_answer(name: str, model_name: str, prefix: str) -> InvalidAnswer:
-    return InvalidAnswer(
-        f"{name}: {model_name} answers in the wrong format, even when asked again; another {prefix}_model may do better"
-    )
-
-
-def _translate_rejection(
-    error: theirs.ModelRequestRejectedError, name: str, model_name: str, endpoint: Endpoint
-) -> ContentBlocked | EngineUnavailable:
+def _fault_of_rejection(error: theirs.ModelRequestRejectedError) -> Fault:
     """Repeating this question gives the same result: the settings are wrong, or the file's content."""
-    prefix = endpoint.prefix
-    if error.provider_error_code in _BLOCKED_CODES:
-        return ContentBlocked(f"{name}: {model_name} refused this {endpoint.takes}")
+    if error.provider_error_code in BLOCKED_CODES:
+        return Fault.BLOCKED
     if isinstance(error, theirs.ModelAuthenticationError):
-        return KeyRefused(f"{name}: {model_name} does not accept the key; correct {prefix}_key, then run 'chyme retry'")
+        return Fault.KEY_REFUSED
     if isinstance(error, theirs.ModelNotFoundError):
-        way_out = f"does not exist; correct {prefix}_model or {prefix}_url"
-    elif isinstance(error, theirs.ModelContextWindowExceededError) or _error_type(error.body) == _TOO_LONG:
-        lower = "local_characters" if endpoint.own else f"{prefix}_characters or name another {prefix}_model"
-        way_out = f"cannot take so much at once; lower {lower}"
-    else:
-        way_out = (
-            f"rejects the question{_describe_status(error)}; "
-            f"{prefix}_model must take a {endpoint.takes} and answer by a JSON schema"
-        )
-    return EngineUnavailable(f"{name}: {model_name} {way_out}")
+        return Fault.NOT_FOUND
+    if isinstance(error, theirs.ModelContextWindowExceededError) or _error_type(error.body) == _TOO_LONG:
+        return Fault.TOO_LARGE
+    return Fault.REJECTED
 
 
 def _error_type(body: object) -> object:
@@ -108,6 +91,6 @@ def _retry_after(error: Exception) -> float | None:
     return parse_retry_after(headers or {}, error.body)
 
 
-def _describe_status(error: Exception) -> str:
+def _status(error: Exception) -> int | None:
     status = getattr(error, "status_code", None) or getattr(error.__cause__, "status_code", None)
-    return f" (HTTP {status})" if isinstance(status, int) else ""
+    return status if isinstance(status, int) else None

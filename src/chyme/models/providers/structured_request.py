@@ -12,9 +12,8 @@ from urllib.parse import urlsplit
 
 from chyme.digester import Calls
 from chyme.errors import EngineUnavailable
-from chyme.models.providers.cancellation import CallStopped, run_in_own_loop
 from chyme.models.providers.endpoints import ADDRESSES, ANTHROPIC, GOOGLE, LOCAL, OPENAI, Endpoint
-from chyme.models.providers.health_reports import report_health
+from chyme.models.providers.service_call import call_service
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -116,24 +115,13 @@ class _Question(Generic[Answer]):
 
 def _answer_question(endpoint: Endpoint, calls: Calls, name: str, question: _Question[Answer]) -> Answer:
     from chyme.models.providers.error_translation import translate_error
-    from chyme.models.providers.metered_transport import MeteredTransport
 
-    transport = MeteredTransport(endpoint, calls)
-    try:
-        answer = run_in_own_loop(_converse(endpoint, transport, question))
-    except CallStopped:
-        raise
-    except Exception as error:
-        if transport.stopped is None:
-            translated = translate_error(error, name, endpoint, transport.ended)
-            if translated is None:
-                raise
-            report_health(calls, endpoint, translated, transport.ended)
-            raise translated from None  # their message may quote the key
-    if transport.stopped is not None:
-        raise transport.stopped
-    report_health(calls, endpoint, None, transport.ended)
-    return answer
+    return call_service(
+        endpoint,
+        calls,
+        lambda transport: _converse(endpoint, transport, question),
+        lambda error, last: translate_error(error, name, endpoint, last),
+    )
 
 
 async def _converse(endpoint: Endpoint, transport: MeteredTransport, question: _Question[Answer]) -> Answer:

@@ -24,7 +24,7 @@ class SpeechEndpoint:
 
     @property
     def endpoint(self) -> Endpoint:
-        return Endpoint(self.url, self.model, self.key, self.seconds, "speech")
+        return Endpoint(self.url, self.model, self.key, self.seconds, "speech", "recording")
 
     @property
     def fingerprint(self) -> str:

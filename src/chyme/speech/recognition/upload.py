@@ -1,4 +1,4 @@
-"""Send one piece of sound to the service; all mapping of its failures to digest errors is here."""
+"""Send one piece of sound to the service."""
 
 from __future__ import annotations
 
@@ -8,18 +8,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from chyme.digester import Calls
-from chyme.errors import (
-    ContentBlocked,
-    DigestError,
-    EngineUnavailable,
-    NetworkFailed,
-    QuotaSpent,
-    RateLimited,
-    TimedOut,
-)
-from chyme.models.providers.cancellation import CallStopped, run_in_own_loop
-from chyme.models.providers.health_reports import report_health
+from chyme.errors import DigestError, EngineUnavailable
 from chyme.models.providers.retry_after import parse_retry_after
+from chyme.models.providers.service_call import call_service
+from chyme.models.providers.service_faults import (
+    Fault,
+    error_details,
+    fault_of_response,
+    fault_of_transport,
+    model_name,
+    service_error,
+)
 from chyme.speech.recognition.endpoint import SpeechEndpoint
 from chyme.speech.recognition.service_responses import TranscriptionResponse, parse_response
 
@@ -30,9 +29,6 @@ if TYPE_CHECKING:
 
 FILE = ("piece.flac", "audio/flac")  # sent instead of the file's real name
 EXCERPT = 160  # characters of the service's message in ours
-_BLOCKED = frozenset({"content_filter", "content_policy_violation", "moderation_blocked"})
-_QUOTA_SPENT = frozenset({"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"})
-_OVERLOADED = frozenset({"overloaded", "overloaded_error", "slow_down"})
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]+")
 _REJECTS_VERBOSE, _REJECTS_TIMESTAMPS = re.compile(r"response_format|verbose_json"), re.compile(r"timestamp_granularit")
 
@@ -75,39 +71,21 @@ def upload(
     If the service does not support a request format, a simpler one is tried; all requests together take no longer than
     `seconds`. `name` is the file's name, for messages; the service does not receive it.
     """
-    from chyme.models.providers.metered_transport import MeteredTransport
-
-    transport = MeteredTransport(endpoint.endpoint, calls)
-    try:
-        reply = run_in_own_loop(_send(name, audio, endpoint, language, format_index, transport, seconds))
-    except CallStopped:
-        raise
-    except Exception as error:
-        if transport.stopped is None:
-            translated = _translate_error(error, name, endpoint, seconds)
-            if translated is None:
-                raise
-            report_health(calls, endpoint.endpoint, translated, transport.ended)
-            raise translated from None
-    if transport.stopped is not None:
-        raise transport.stopped
-    report_health(calls, endpoint.endpoint, None, transport.ended)
-    return reply
+    return call_service(
+        endpoint.endpoint,
+        calls,
+        lambda transport: _send(name, audio, endpoint, language, format_index, transport, seconds),
+        lambda error, _last: _translate_error(error, name, endpoint, seconds),
+    )
 
 
 def _translate_error(error: Exception, name: str, endpoint: SpeechEndpoint, seconds: float) -> DigestError | None:
-    import httpx2
-
-    match error:
-        case DigestError():
-            return error
-        case TimeoutError() | httpx2.TimeoutException():
-            return _timed_out(name, endpoint, seconds)
-        case httpx2.TransportError():
-            return NetworkFailed(f"{name}: {_model_at(endpoint)} cannot be reached or broke off its answer")
-        case httpx2.HTTPError() | httpx2.InvalidURL():
-            return _unexpected_answer(name, endpoint)
-    return None
+    if isinstance(error, DigestError):
+        return error
+    fault = fault_of_transport(error)
+    if fault is None:
+        return None
+    return service_error(fault, name, endpoint.endpoint, seconds=f"{seconds:.3g}", setting="request_seconds")
 
 
 async def _send(
@@ -137,11 +115,11 @@ async def _send(
             if answer.is_success:
                 parsed = parse_response(answer.content)
                 if parsed is None:  # something answers at that address, but it does not transcribe
-                    raise _unexpected_answer(name, endpoint)
+                    raise service_error(Fault.WRONG_SERVICE, name, endpoint.endpoint)
                 return Reply(answer.content, parsed, format_index)
             simpler = _simpler_format(format_index, answer)
             if simpler == format_index:
-                raise http_error(answer, name, endpoint)
+                raise _response_error(answer, name, endpoint)
             format_index = simpler
 
 
@@ -156,81 +134,33 @@ def _simpler_format(format_index: int, answer: httpx2.Response) -> int:
     return format_index
 
 
-def http_error(answer: httpx2.Response, name: str, endpoint: SpeechEndpoint) -> DigestError:
-    """The error for an unsuccessful answer."""
-    service, status = _model_at(endpoint), answer.status_code
-    excerpt, codes = _error_details(answer, endpoint.key)
-    retry_after = parse_retry_after(answer.headers)
-    if codes & _BLOCKED:
-        return ContentBlocked(f"{name}: {service} refused this recording")
-    if status == 402 or (status in (400, 403, 429) and codes & _QUOTA_SPENT):
-        return QuotaSpent(f"{name}: the quota of {service} is spent", retry_after=retry_after)
-    if status == 529 or (status in (429, 503) and codes & _OVERLOADED):
-        return QuotaSpent(f"{name}: {service} is overloaded", retry_after=retry_after)
-    if status == 429:
-        return RateLimited(f"{name}: {service} asks us to slow down", retry_after=retry_after)
-    if status in (401, 403):
+def _response_error(answer: httpx2.Response, name: str, endpoint: SpeechEndpoint) -> DigestError:
+    codes, message = error_details(answer)
+    fault = fault_of_response(answer.status_code, codes)
+    if fault is Fault.TOO_LARGE:
         return EngineUnavailable(
-            f"{name}: {service} does not accept the key; correct speech_key, then run 'chyme retry'"
-        )
-    if status in (404, 405):
-        return EngineUnavailable(
-            f"{name}: {service} does not exist (HTTP {status}); correct speech_model or speech_url"
-        )
-    if status == 408:
-        return TimedOut(f"{name}: {service} gave up waiting for the sound")
-    if status == 413:
-        return EngineUnavailable(
-            f"{name}: {service} does not take uploads of {_megabytes(answer)} MB; "
+            f"{name}: {model_name(endpoint.endpoint)} does not take uploads of {_megabytes(answer)} MB; "
             "allow 20 MB there, then run 'chyme retry'"
         )
-    if status >= 500:
-        return NetworkFailed(f"{name}: {service} failed (HTTP {status}){excerpt}", retry_after=retry_after)
-    if status < 400:
-        return _unexpected_answer(name, endpoint, f" (HTTP {status})")
-    return EngineUnavailable(
-        f"{name}: {service} rejects the request (HTTP {status}){excerpt}; "
-        "speech_model must be a model that transcribes speech, then run 'chyme retry'"
+    return service_error(
+        fault,
+        name,
+        endpoint.endpoint,
+        status=answer.status_code,
+        retry_after=parse_retry_after(answer.headers),
+        excerpt=_excerpt(message, endpoint.key),
+        sent="sound",
+        asked="request",
+        needed="be a model that transcribes speech, then run 'chyme retry'",
     )
 
 
-def _unexpected_answer(name: str, endpoint: SpeechEndpoint, status: str = "") -> EngineUnavailable:
-    return EngineUnavailable(
-        f"{name}: {_model_at(endpoint)} answers otherwise than it should{status}; "
-        "correct speech_url (redirects are not followed)"
-    )
-
-
-def _timed_out(name: str, endpoint: SpeechEndpoint, seconds: float) -> TimedOut:
-    return TimedOut(
-        f"{name}: {_model_at(endpoint)} did not answer within {seconds:.3g} seconds; speech_request_seconds allows more"
-    )
-
-
-def _model_at(endpoint: SpeechEndpoint) -> str:
-    return f"the model {endpoint.model} at {endpoint.endpoint.host}"
-
-
-def _error_details(answer: httpx2.Response, key: str) -> tuple[str, set[str]]:
-    """Return an excerpt of the service's message, with the key removed if quoted, and its error codes."""
-    try:
-        message = json.loads(answer.content)
-    except (ValueError, RecursionError):
-        message = answer.text if not answer.text.lstrip().startswith("<") else ""
-    codes: set[str] = set()
-    if isinstance(message, dict):
-        error = message.get("error", message)
-        if isinstance(error, dict):
-            codes = {value for value in (error.get("code"), error.get("type")) if isinstance(value, str)}
-            message = error.get("message") or error.get("detail") or error.get("msg")
-        else:
-            message = error
-    if not isinstance(message, str):
-        return "", codes
+def _excerpt(message: str, key: str) -> str:
+    """The beginning of the service's message, with the key removed if quoted."""
     excerpt = " ".join(_CONTROL.sub(" ", message.replace(key, "…") if key else message).split())
     if len(excerpt) > EXCERPT:
         excerpt = excerpt[:EXCERPT].rstrip() + "…"
-    return f": {excerpt}" if excerpt else "", codes
+    return f": {excerpt}" if excerpt else ""
 
 
 def _megabytes(answer: httpx2.Response) -> int:
