@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from chyme.understanding.dates.document_date import find_dates
-from chyme.understanding.dates.words import _NAMES, _SHORT, month_of
+from chyme.understanding.dates.vocabulary import MONTHS, SHORT_MONTHS, month_of
 
 TODAY = date(2026, 11, 16)
 APRIL = "2026-04-03"
@@ -313,20 +313,23 @@ def test_what_nothing_decides_is_less_sure() -> None:
 
 
 DAYS = st.dates(date(1900, 1, 1), TODAY)
-MONTHS = {language: [forms.split("|") for forms in names.split()] for language, names in _NAMES.items()}
+NAMES = {
+    language: [forms.split("|") for forms in " ".join(lines).split()] for language, lines in MONTHS.sections.items()
+}
 
 
 def test_every_language_has_twelve_months() -> None:
-    assert {language: len(names.split()) for table in (_NAMES, _SHORT) for language, names in table.items()} == (
-        dict.fromkeys(_NAMES, 12)
-    )
+    tables = (MONTHS, SHORT_MONTHS)
+    assert {
+        language: len(" ".join(lines).split()) for table in tables for language, lines in table.sections.items()
+    } == dict.fromkeys(NAMES, 12)
 
 
-@given(DAYS, st.sampled_from(sorted(_NAMES)), st.data())
+@given(DAYS, st.sampled_from(sorted(NAMES)), st.data())
 @example(date(2016, 12, 31), "de", None)
 @example(date(2026, 5, 1), "el", None)
 def test_a_day_written_in_words_is_found_again(day: date, language: str, data: st.DataObject | None) -> None:
-    forms = MONTHS[language][day.month - 1]
+    forms = NAMES[language][day.month - 1]
     month = data.draw(st.sampled_from(forms)) if data else forms[0]
     for word in (month, month.upper(), unicodedata.normalize("NFD", month)):
         assert read(f"x {day.day}. {word} {day.year} y", language) == [day.isoformat()]

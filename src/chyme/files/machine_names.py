@@ -5,23 +5,16 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
+from functools import cache
 
-from chyme.files.machine_name_words import (
-    CONNECTING_WORDS,
-    GENERIC_WORDS,
-    OFFICE_EXTENSIONS,
-    REFERENCED_EXTENSIONS,
-    SPACED_WORDS,
-    TEXT_EXTENSIONS,
-    UNSPACED_WORDS,
-    WORDS_WITH_NUMBER,
-)
+from chyme.text.word_lists import WordList
 
 MAX_LENGTH = 300  # characters that are examined; no file system allows more
 _CODE_LETTERS, _MIN_HEX, _MIN_RANDOM = 5, 8, 8
 _UNSPACED_FROM = 0x2E7F  # letters above this are of scripts where one letter may be a word
 _CAPITALS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _STANDARDS = frozenset({"ISO", "DIN", "RFC", "IEC", "IEEE", "ASTM", "CVE", "COVID"})
+_WORDS = WordList(__package__, "machine_names")
 
 _EXTENSION = re.compile(r"(?<=.)(?:\.tar)?\.(?=[0-9]*[a-z])[a-z0-9]{1,8}$", re.IGNORECASE | re.DOTALL)
 _UUID = re.compile(r"[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}", re.IGNORECASE)
@@ -39,7 +32,6 @@ _PRONOUNCEABLE = re.compile(r"[A-Z]?[a-z]{3,}")
 _HEXADECIMAL = re.compile(r"[0-9a-f]+", re.IGNORECASE)
 _IDENTIFIER = re.compile(r"[0-9A-Za-z_-]+={0,2}")
 _VOWEL = re.compile(r"[aeiouyäöüàáâãåæèéêëìíîïòóôõøùúûýœ]", re.IGNORECASE)
-_UNSPACED = re.compile("|".join(sorted(map(re.escape, UNSPACED_WORDS), key=len, reverse=True)))
 
 
 def is_machine_made(name: str) -> bool:
@@ -65,11 +57,11 @@ def is_machine_made(name: str) -> bool:
             numbers = True
         elif len(word) == 1 and ord(word) <= _UNSPACED_FROM:
             continue  # one letter is no word, except in scripts where it is
-        elif word in GENERIC_WORDS or word in SPACED_WORDS:
+        elif word in _WORDS.words("generic") or word in _WORDS.words("spaced"):
             generic = True
-        elif word in WORDS_WITH_NUMBER or word in CONNECTING_WORDS:
-            numbered = numbered or word in WORDS_WITH_NUMBER
-            connecting = connecting or word not in WORDS_WITH_NUMBER
+        elif word in _WORDS.words("numbered") or word in _WORDS.words("connecting"):
+            numbered = numbered or word in _WORDS.words("numbered")
+            connecting = connecting or word not in _WORDS.words("numbered")
         else:
             return False
     if generic:
@@ -81,11 +73,12 @@ def is_machine_made(name: str) -> bool:
 
 def _is_usual_name(stem: str, extension: str) -> bool:
     """Whether people name a file of this type like this, though it is a number or a letter."""
-    if extension in REFERENCED_EXTENSIONS or _FORM.fullmatch(stem):
+    if extension in _WORDS.words("referenced extensions") or _FORM.fullmatch(stem):
         return True
-    if extension in TEXT_EXTENSIONS and _DAY.fullmatch(stem):
+    is_text = extension in _WORDS.words("text extensions")
+    if is_text and _DAY.fullmatch(stem):
         return True
-    return (extension in TEXT_EXTENSIONS or extension in OFFICE_EXTENSIONS) and _YEAR.fullmatch(stem) is not None
+    return (is_text or extension in _WORDS.words("office extensions")) and _YEAR.fullmatch(stem) is not None
 
 
 def without_extension(name: str) -> str:
@@ -102,7 +95,7 @@ def _split_words(text: str) -> Iterator[str]:
         for piece in _PIECE.findall(token):
             if piece.isascii() and piece.isalpha() and not piece.islower() and not piece.isupper():
                 whole = piece.casefold()
-                known = whole in GENERIC_WORDS or whole in CONNECTING_WORDS or whole in WORDS_WITH_NUMBER
+                known = any(whole in _WORDS.words(section) for section in ("generic", "connecting", "numbered"))
                 yield from (piece,) if known else _CAMEL.findall(piece)
             elif ord(piece[0]) > _UNSPACED_FROM:
                 yield from _split_unspaced(piece)
@@ -112,15 +105,20 @@ def _split_words(text: str) -> Iterator[str]:
 
 def _split_unspaced(run: str) -> Iterator[str]:
     """A run of letters of a script without spaces: what is left of it besides the words of devices."""
-    if run in SPACED_WORDS:
+    if run in _WORDS.words("spaced"):
         yield run
         return
-    rest = _UNSPACED.sub("", run)
-    for known in _UNSPACED.findall(run):
+    rest = _unspaced_words().sub("", run)
+    for known in _unspaced_words().findall(run):
         if len(known) > 1:
             yield "file"
     if rest:
         yield rest if len(rest) > 1 or rest == run else "0"
+
+
+@cache
+def _unspaced_words() -> re.Pattern[str]:
+    return re.compile("|".join(sorted(map(re.escape, _WORDS.words("unspaced")), key=len, reverse=True)))
 
 
 def _is_id(token: str) -> bool:
@@ -131,7 +129,7 @@ def _is_id(token: str) -> bool:
     if len(token) >= _MIN_HEX and _HEXADECIMAL.fullmatch(token):
         return True
     letters = [piece for piece in _PIECE.findall(token) if not piece.isdecimal()]
-    if len(letters) == 1 and letters[0].casefold() in GENERIC_WORDS | WORDS_WITH_NUMBER:
+    if len(letters) == 1 and letters[0].casefold() in _WORDS.words("generic") | _WORDS.words("numbered"):
         return False
     longest = max(map(len, letters))
     changes = len(_PIECE.findall(token)) - 1

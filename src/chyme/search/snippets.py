@@ -13,7 +13,7 @@ from itertools import pairwise
 from chyme.search.query.parser import Term
 from chyme.search.query.spelling import tokens_of
 from chyme.text.stemmer import fold, stem
-from chyme.text.stop_words import STOP_WORDS
+from chyme.text.stop_words import stop_words
 from chyme.text.unspaced_scripts import RUNS, normalize_run
 
 LENGTH = 240
@@ -90,7 +90,7 @@ def find_key_sentence(text: str) -> Span:
     text = text[:_MAX_CHARACTERS]
     sentences = _sentences(text)
     words = [[stem(fold(token[0])) for token in tokens_of(text[start:end])] for start, end in sentences]
-    frequency = Counter(word for sentence in words for word in sentence if len(word) > 2 and word not in STOP_WORDS)
+    frequency = Counter(word for sentence in words for word in sentence if len(word) > 2 and word not in stop_words())
 
     def score(index: int) -> tuple[float, int]:
         shared = sum(frequency[word] - 1 for word in {*words[index]} if word in frequency)

@@ -14,6 +14,7 @@ from chyme.text.markdown_lines import LENGTH, escape_markdown, shorten_text
 from chyme.text.sentences import sentences_of, terms_of, word_count
 from chyme.text.text_rank import ranks
 from chyme.text.topic_overlap import is_off_topic
+from chyme.text.word_lists import WordList
 
 RULES = 1  # increase it when a changed rule changes results
 LEAST, MOST = 3, 5  # number of points
@@ -34,18 +35,7 @@ _ABBREVIATION_END = re.compile(
     r"|u\.s|u\.k|d\.c|ph\.d|janv|févr|juil|okt|dez|abs|bd|inkl)\.$",
     re.IGNORECASE,
 )
-# A sentence that begins like this depends on the one before it.
-_DEPENDENT_STARTS = {
-    "en": """it this that these those they he she such also however but and so thus therefore hence moreover furthermore
-        instead besides then otherwise meanwhile nevertheless""",
-    "de": """dies diese dieser dieses er sie es so aber und doch dennoch deshalb daher dadurch damit außerdem jedoch
-        dabei dann""",
-    "fr": "il elle ils elles cela ceci ce cette ces mais et donc ainsi cependant toutefois",
-    "es": "ello esto eso estos pero y además así",
-    "it": "questo questa ciò ma e inoltre quindi",
-    "nl": "dit dat deze hij zij maar en dus",
-    "pt": "isto isso mas e assim",
-}
+_DEPENDENT_STARTS = WordList(__package__, "dependent_starts")
 _NOTICES = re.compile(
     r"cookie|newsletter|©|copyright|all rights reserved|javascript|subscribe|sign (?:up|in)|log ?in\b|privacy policy"
     r"|terms of (?:use|service)|abonnier|anmelden|datenschutz|abonnez|inscri(?:re|vez)|suscr[ií]|iscriviti",
@@ -84,7 +74,7 @@ def pick_sentences(blocks: Sequence[Block], language: str | None) -> PageSummary
         return PageSummary(tuple(units), whole=True)
     empty = empty_words(language)
     bags = [frozenset(terms_of(unit, empty)) for unit in units]
-    dependent_starts = frozenset(_DEPENDENT_STARTS.get(language or "", "").split())
+    dependent_starts = _DEPENDENT_STARTS.words(language or "")
     weights = [_weight(unit, words[i], i / len(units), dependent_starts) for i, unit in enumerate(units)]
     scores = [score * weight for score, weight in zip(ranks(bags), weights, strict=True)]
     best = sorted(range(len(units)), key=lambda i: (-scores[i], i))

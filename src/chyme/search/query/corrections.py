@@ -11,7 +11,7 @@ from chyme.search.query.spelling import is_certain_correction, is_correctable, l
 from chyme.search.tables import dictionary, keyword_queries
 from chyme.text.general_words import is_common_word
 from chyme.text.stemmer import fold
-from chyme.text.stop_words import STOP_WORDS
+from chyme.text.stop_words import stop_words
 
 _MAX_TRIED, _MAX_FREQUENCY = 12, 200
 _CLEARLY_MORE = 2  # times as frequent: then it is the likely one of two equally near words
@@ -72,7 +72,7 @@ def _candidates(db: Connection, word: str) -> list[_Candidate]:
         _Candidate(other, errors, sum(keyword_queries.frequency(db, expression([Term(other)]), _MAX_FREQUENCY)))
         for errors, other in near
     ]
-    return [candidate for candidate in candidates if candidate.frequency and candidate.word not in STOP_WORDS]
+    return [candidate for candidate in candidates if candidate.frequency and candidate.word not in stop_words()]
 
 
 def _best(candidates: Sequence[_Candidate]) -> _Candidate | None:

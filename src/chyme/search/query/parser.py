@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from chyme.text.stemmer import fold
-from chyme.text.stop_words import STOP_WORDS
+from chyme.text.stop_words import stop_words
 from chyme.text.unspaced_scripts import RUNS, segment_query, split_pairs
 
 LONGEST_QUESTION, MOST_TERMS = 2000, 40
@@ -125,7 +125,7 @@ def _term(part: re.Match[str]) -> Term | None:
 
 
 def _remove_stop_words(terms: Sequence[Term]) -> list[Term]:
-    remaining = [term for term in terms if term.phrase or term.prefix or term.text.lower() not in STOP_WORDS]
+    remaining = [term for term in terms if term.phrase or term.prefix or term.text.lower() not in stop_words()]
     return remaining or list(terms)
 
 

@@ -8,6 +8,8 @@ import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from chyme.text.word_lists import WordList
+
 LOOP_COMPRESSION = 2.4  # compression ratio from which a text counts as repetitive
 DOUBTFUL_LOGPROB = -0.7  # mean log probability below which the model should try again …
 GUESSED_LOGPROB = -1.0  # … and below which it is guessing
@@ -17,18 +19,7 @@ LETTERS_A_SECOND, EXTRA_LETTERS = 35.0, 10.0  # faster speech is implausible
 LETTERS_PER_WIDE_CHARACTER = 3  # letters that one Chinese, Japanese or Korean character counts for
 LOOP_REPEATS = 4  # repetitions of one phrase in a row that make a loop
 MAX_PHRASE_WORDS = 8  # maximum words in a repeated phrase
-# What the model learned from subtitles of silent scenes.
-_TABLE = """
-you · bye · bye bye · thank you · thank you very much · thank you so much · thanks for watching ·
-thank you for watching · please subscribe · subtitles by the amara org community · vielen dank ·
-untertitel der amara org community · untertitel im auftrag des zdf für funk 2017 ·
-sous titres réalisés para la communauté d amara org · sous titrage st 501 · merci d avoir regardé cette vidéo ·
-subtítulos realizados por la comunidad de amara org · gracias por ver el video · gracias ·
-sottotitoli creati dalla comunità amara org · legendas pela comunidade amara org · продолжение следует ·
-субтитры сделал dimatorzok · спасибо за просмотр · ご視聴ありがとうございました · 字幕由amara org社区提供 · 谢谢观看 ·
-謝謝觀看 · 谢谢大家 · 시청해주셔서 감사합니다 · 감사합니다
-"""
-_COMMON_HALLUCINATIONS = frozenset(entry.strip() for entry in _TABLE.split("·"))
+_COMMON_HALLUCINATIONS = WordList(__package__, "hallucinations")
 _REPEATED_LETTERS = re.compile(r"(.{1,20}?)\1{6}", re.DOTALL)  # the same few letters repeated
 
 
@@ -75,7 +66,7 @@ def filter_hallucinations(result: WhisperResult) -> tuple[WhisperWord, ...]:
         return ()
     if sum(word.probability for word in words) < MIN_WORD_PROBABILITY * len(words):
         return ()
-    if _normalise(result.text) in _COMMON_HALLUCINATIONS and (
+    if _normalise(result.text) in _COMMON_HALLUCINATIONS.phrases() and (
         result.no_speech > NO_SPEECH / 2 or result.mean_logprob < UNSURE_LOGPROB
     ):
         return ()

@@ -12,7 +12,7 @@ from itertools import accumulate, pairwise
 from typing import Any
 
 from chyme.model import Segment, Word
-from chyme.speech.recognition.languages import CODES, WITHOUT_BLANKS
+from chyme.speech.recognition.languages import WITHOUT_BLANKS, code_of
 from chyme.speech.recognition.piece_index import Piece
 
 MAX_SECONDS = 1e6  # no piece is this long in seconds: such times are nanoseconds
@@ -231,4 +231,4 @@ def _parse_language(value: object) -> str | None:
         return None
     name = value.strip().lower()
     code = _CODE.fullmatch(name)
-    return CODES.get(name) or (code[1] if code else None)
+    return code_of(name) or (code[1] if code else None)

@@ -10,6 +10,7 @@ from itertools import islice
 from chyme.model import Segment
 from chyme.speech.transcripts.fillers import KNOWN, is_filler, stutter_phrases, stutter_words
 from chyme.text.function_words import begins_a_sentence, function_words
+from chyme.text.word_lists import WordList
 
 RULES = 1  # raise it when a rule changes the result
 UNCASED = frozenset({"zh", "ja", "ko", "yue", "th", "lo", "my", "km"})  # only their spacing is corrected
@@ -40,22 +41,8 @@ _MAX_BROKEN_OFF = 8  # maximum letters of a broken-off word
 _ENDS = tuple(".!?…。！？")
 _CLOSING = "\"'”»’)]"
 _NOT_FINAL = frozenset({"", ",", "-", "–", "—", "...", "…"})
-_ABBREVIATIONS = """
-abs ang apr approx aprox apt art aug ave bijv bzw capt chap col dept dez div dott dra ecc engl enz env est etc evt evtl
-excl exkl feb fig geb gen gest ggf gov inc incl inkl jan jul jun ltd max min mio mrd mrs nov núm oct okt prof pág rev
-sec sen sep sept sgt sig sog sra srta str tel usw vgl vol zzgl
-"""
-_QUESTION_WORDS = {
-    "en": "who whom whose what which where when why how is are was were do does did can could will would should have"
-    " has",
-    "de": "wer wen wem wessen was welche welcher welches wo wohin woher wann warum wieso weshalb wie ist sind hat haben"
-    " kann können soll willst kannst hast bist",
-    "fr": "qui que quoi quel quelle quels quelles où quand pourquoi comment combien est-ce qu'est-ce",
-    "es": "quién quiénes qué cuál cuáles dónde cuándo por cómo cuánto cuántos cuánta",
-    "it": "chi che cosa quale quali dove quando perché come quanto quanti",
-    "nl": "wie wat welke waar wanneer waarom hoe is zijn heb heeft kan kun zou",
-    "pt": "quem que qual quais onde quando por como quanto quantos será",
-}
+_ABBREVIATIONS = WordList(__package__, "abbreviations")
+_QUESTION_WORDS = WordList(__package__, "question_words")
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,7 +224,7 @@ def _ends_a_sentence(word: str, language: str | None) -> bool:
         return True
     plain = token.word.lower()
     known = plain.isalpha() and (len(plain) > 3 or plain in function_words(language))
-    return token.after == "." and known and plain not in _ABBREVIATIONS.split()
+    return token.after == "." and known and plain not in _ABBREVIATIONS.words()
 
 
 def _speaker_changes(first: Segment, second: Segment) -> bool:
@@ -249,7 +236,7 @@ def _needs_full_stop(segments: Sequence[Segment], index: int, text: str, languag
     if not (text[-1].isalnum() or text[-1] == "%"):
         return False
     first = _split_marks(text.split(" ", 1)[0]).word.lower().replace("’", "'")
-    if first in _QUESTION_WORDS.get(language or "", "").split():
+    if first in _QUESTION_WORDS.words(language or ""):
         return False
     following = next((segment for segment in islice(segments, index + 1, None) if segment.text.strip()), None)
     if following is None or _speaker_changes(segments[index], following):

@@ -13,6 +13,7 @@ from chyme.text.key_phrases import key_phrases
 from chyme.text.markdown_lines import join_texts
 from chyme.text.sentences import Sentence, sentences_of, terms_of, word_count
 from chyme.text.text_rank import ranks
+from chyme.text.word_lists import WordList
 
 RULES = 1  # raise it when a rule changes the result
 SHORT = 40  # a transcript of fewer words is its own summary
@@ -23,11 +24,7 @@ _SECOND_SCORE = 0.6  # minimum score of a second sentence, relative to the best
 _REPETITION_SHARE = 0.5  # share of terms from which a second sentence only repeats the first
 _BEGINNING, _END = 0.15, 0.9  # where people say what it is about, and what the result is
 _FRAMING_BONUS = 1.15
-_POINTS_BACK = """
-it that this these those he she they so and but or because which es das dies er sie und aber oder weil denn il elle
-ça cela ce et mais ou parce eso esto y pero o porque questo quello e ma o perché dat dit en maar of want isso isto e
-mas ou porque
-"""
+_POINTS_BACK = WordList(__package__, "points_back")
 _GREETINGS = """
 hello hi hey welcome good thanks thank goodbye bye hallo guten willkommen danke tschüss bonjour bonsoir salut merci
 bienvenue hola buenos buenas gracias bienvenidos ciao buongiorno buonasera grazie welkom dank bedankt olá bom boa
@@ -94,7 +91,7 @@ def _pick_takeaway(sentences: Sequence[Sentence], term_sets: Sequence[frozenset[
 def _weigh_sentence(sentence: Sentence, position: float, score: float) -> float:
     first_word = sentence.text.split(maxsplit=1)[0].lower().strip(",.")
     weight = score * (_FRAMING_BONUS if position < _BEGINNING or position > _END else 1.0)
-    return weight * (0.5 if first_word in _GREETINGS.split() else 0.8 if first_word in _POINTS_BACK.split() else 1.0)
+    return weight * (0.5 if first_word in _GREETINGS.split() else 0.8 if first_word in _POINTS_BACK.words() else 1.0)
 
 
 def _adds_something(terms: frozenset[str], first_terms: frozenset[str]) -> bool:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from itertools import product
+
+from chyme.text.word_lists import WordList
 
 # A sound in one language is a word in another: `um` is German and Portuguese, `er` German and Dutch.
 _FILLERS = {
@@ -17,36 +20,8 @@ _FILLERS = {
 }
 _FILLERS_ELSEWHERE = r"uhm+|ehm+|ähm+"
 
-# Words that no sentence has twice in a row. Left out on purpose: `that that`, `had had`, `in in`, `nous nous`,
-# `die die`, `von von`, and words that people repeat for emphasis.
-_SAID_ONCE = {
-    "en": "a an and at because but i i'm if my of or our she the their they this to we we're your",
-    "de": "aber am beim dass ein eine einem einen einer für ich im oder und vom weil wenn wir zum zur du",
-    "fr": "avec c'est dans des du et il ils j'ai je le les mais on ou parce pour un une",
-    "es": "al con de del el en las los pero porque un una y yo",
-    "it": "al con del della di e gli il io lo ma nel nella per perché un una",
-    "nl": "aan de een en ik maar met omdat wij we",
-    "pt": "com da de do e eu mas na no os porque um uma ao",
-}
-_ARTICLES = {
-    "en": "the a an my our your their",
-    "de": "dem den das ein eine einen einem einer",
-    "fr": "le la les un une des du",
-    "es": "el la los las un una",
-    "it": "il lo la gli le un una",
-    "nl": "de het een",
-    "pt": "o a os as um uma",
-}
-# Words that may precede an article in a phrase said twice: `in the in the`.
-_BEFORE_ARTICLES = {
-    "en": "and at by for from in into of on or to with",
-    "de": "an auf aus bei für in mit nach oder über und unter von vor zu",
-    "fr": "à avec dans de et ou par pour sur",
-    "es": "a con de en o para por y",
-    "it": "a con di e in o per su",
-    "nl": "aan bij en in met naar of op uit van voor",
-    "pt": "com de e em ou para por",
-}
+_SAID_ONCE = WordList(__package__, "said_once")
+_ARTICLES, _BEFORE_ARTICLES = WordList(__package__, "articles"), WordList(__package__, "before_articles")
 KNOWN = tuple(_FILLERS)
 
 
@@ -56,21 +31,16 @@ def filler_pattern(language: str | None) -> re.Pattern[str]:
     return re.compile(_FILLERS.get(language or "", _FILLERS_ELSEWHERE), re.IGNORECASE)
 
 
-@cache
 def stutter_words(language: str | None) -> frozenset[str]:
     """Words, in lower case, whose immediate repetition is a stutter."""
-    return frozenset(_SAID_ONCE.get(language or "", "").split())
+    return _SAID_ONCE.words(language or "")
 
 
 @cache
 def stutter_phrases(language: str | None) -> frozenset[tuple[str, str]]:
     """Pairs of words, in lower case, whose immediate repetition is a stutter."""
     known = language or ""
-    return frozenset(
-        (before, article)
-        for before in _BEFORE_ARTICLES.get(known, "").split()
-        for article in _ARTICLES.get(known, "").split()
-    )
+    return frozenset(product(_BEFORE_ARTICLES.words(known), _ARTICLES.words(known)))
 
 
 def is_filler(word: str, language: str | None) -> bool:

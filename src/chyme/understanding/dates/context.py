@@ -9,7 +9,7 @@ from datetime import date, timedelta
 
 from chyme.understanding.dates.forms import Mention
 from chyme.understanding.dates.labels import DECORATION, NOTHING, SECONDARY, DateLine, line_of, score_label
-from chyme.understanding.dates.words import SALUTATION
+from chyme.understanding.dates.vocabulary import SALUTATION
 
 _DAY, _MONTH = 0.35, 0.2  # base score
 _LETTERHEAD, _NEAR, _AT_END = 0.15, 0.05, 0.05

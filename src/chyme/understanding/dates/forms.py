@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import date
 from re import Match, Pattern
 
-from chyme.understanding.dates.words import VERSION_NUMBER_WORDS, month_of
+from chyme.understanding.dates.vocabulary import VERSION_NUMBER_WORDS, month_of
 
 EARLIEST, EARLIEST_IN_FIGURES = 1000, 1583  # earlier figures are from before today's calendar
 MAX_YEARS_AHEAD = 2  # years ahead of today

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from re import Match
 
 from chyme.understanding.dates.forms import Mention
-from chyme.understanding.dates.words import (
+from chyme.understanding.dates.vocabulary import (
     BIRTH_SIGN,
     DOCUMENT_DATE_WORDS,
     OTHER_DATE_WORDS,

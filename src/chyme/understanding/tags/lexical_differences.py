@@ -10,6 +10,7 @@ from functools import cache
 
 from chyme.text.spelling_variants import comparison_key
 from chyme.text.stemmer import fold
+from chyme.text.word_lists import WordList
 
 _WORD = re.compile(r"[^\W_]+")
 _NUMBER = re.compile(r"\d+")
@@ -29,80 +30,7 @@ eleven eleventh xi
 twelve twelfth xii
 """
 _NUMBERS = {word: str(number) for number, line in enumerate(_NUMBER_WORDS.split("\n")[1:]) for word in line.split()}
-# Words of one row exclude each other; synonyms are separated by "|".
-_ROWS = """
-monday tuesday wednesday thursday friday saturday sunday
-january february march april may june july august september october november december
-spring summer autumn|fall winter
-daily|day weekly|week monthly|month quarterly|quarter annual|yearly|year
-morning noon afternoon evening night
-north south east west
-red orange yellow green blue purple|violet pink brown black white grey|gray gold silver
-high low
-upper lower
-left right
-hot|warm cold|cool
-big|large small|little
-long short
-old new
-early late
-full part|half
-fixed variable
-gross net
-indoor outdoor
-inner outer
-public private
-male|man|men|boy female|woman|women|girl
-husband wife
-king queen
-uncle aunt
-father mother son daughter brother sister grandfather grandmother grandson granddaughter
-father|mother|parent|parents son|daughter|child|children brother|sister husband|wife|spouse
-buyer|buying|purchase|purchaser seller|selling|sale|sales|vendor
-lender|lending borrower|borrowing loan
-landlord|lessor tenant|lessee
-employer employee employment|job
-plaintiff|claimant defendant
-teacher|teaching student|pupil
-doctor|physician patient medicine
-client|customer server supplier
-frontend backend
-input output
-import export
-income|revenue expense|expenses|expenditure
-profit|gain loss
-asset|assets liability|liabilities
-debit credit
-deposit withdrawal
-arrival departure
-birth marriage|wedding divorce death|funeral
-hiring firing
-promotion demotion
-victory|win defeat|loss
-war peace
-start|beginning end
-question answer
-cause effect
-upload download
-encryption decryption
-read|reading write|writing
-return refund law
-sunrise sunset
-plane|airplane|aircraft flight
-france french
-greece greek
-spain spanish
-poland polish
-denmark danish
-turkey turkish
-netherlands dutch
-vegan vegetarian
-republican democrat
-democracy dictatorship
-audio video
-civil criminal
-nuclear solar wind
-"""
+_EXCLUSIVE_WORDS = WordList(__package__, "exclusive_words")
 _SUBJECT_ENDINGS = ("ese", "ish", "ian", "ing", "ment", "an", "en", "er", "or", "ee", "y", "a", "e", "")
 _FUNCTION_WORDS = frozenset(("a", "an", "and", "at", "by", "for", "from", "in", "of", "on", "s", "the", "to", "with"))
 _NEGATING_PREFIXES = ("non", "anti", "un", "in", "dis", "de", "counter", "pre", "post", "pro")
@@ -157,7 +85,7 @@ def _share_root(word: str, other: str) -> bool:
 @cache
 def _rows() -> dict[str, dict[int, int]]:
     found: dict[str, dict[int, int]] = {}
-    for row, line in enumerate(_ROWS.split("\n")):
+    for row, line in enumerate(_EXCLUSIVE_WORDS.sections[""]):
         for place, words in enumerate(line.split()):
             for word in words.split("|"):
                 found.setdefault(word, {})[row] = place

@@ -12,8 +12,9 @@ from functools import cache
 from chyme.errors import UsageError
 from chyme.text.function_words import function_words
 from chyme.text.spelling_variants import comparison_key
-from chyme.text.stop_words import STOP_WORDS
+from chyme.text.stop_words import stop_words
 from chyme.text.unspaced_scripts import IDEOGRAPH, RUNS
+from chyme.text.word_lists import WordList
 from chyme.understanding.classification.result import MAX_TAGS
 
 TAGS = "tags"  # the output with a file's tags
@@ -33,18 +34,7 @@ _ADDRESS = re.compile(
 _FILE_NAME = re.compile(r"\.(?:pdf|docx?|xlsx?|pptx?|odt|txt|md|html?|csv|json|jpe?g|png|gif|heic|mp[34]|zip)$")
 _KEPT_END = re.compile(r"(?:^| )[a-z]#$|[a-z]\+\+$|^[a-z]\+$")  # C#, C++, A+
 _HASH = re.compile(r"(?=[0-9a-f-]*\d)[0-9a-f-]{8,}")
-_MONTHS = """
-january february march april may june july august september october november december jan feb mar apr jun jul aug sep
-sept oct nov dec januar februar märz april mai juni juli oktober dezember janvier février avril juin juillet août
-septembre octobre novembre décembre enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre
-diciembre gennaio febbraio aprile maggio giugno luglio settembre ottobre dicembre januari februari maart mei augustus
-janeiro fevereiro março maio junho julho setembro outubro novembro dezembro
-"""
-_DAYS = """
-monday tuesday wednesday thursday friday saturday sunday montag dienstag mittwoch donnerstag freitag samstag sonnabend
-sonntag lundi mardi mercredi jeudi vendredi samedi dimanche lunes martes miércoles jueves viernes sábado domingo
-"""
-_CALENDAR = frozenset(f"{_MONTHS} {_DAYS} today tomorrow yesterday".split())
+_CALENDAR = WordList(__package__, "calendar")
 _DATE_PART = re.compile(r"\d+(?:st|nd|rd|th|\.)?|q[1-4]|h[12]|de|of|am|pm")
 _MEANINGLESS_WORDS = """
 content contents document documents etc file files misc miscellaneous n/a nil null undefined unknown untitled none
@@ -152,7 +142,7 @@ def _is_meaningless(tag: str) -> bool:
     if sum(letter.isdigit() for letter in tag) > _MAX_DIGITS or any(_HASH.fullmatch(word) for word in words):
         return True
     parts = [part for word in words for part in re.split(r"[-/.,]", word) if part]
-    if all(part in _CALENDAR or _DATE_PART.fullmatch(part) for part in parts):
+    if all(part in _CALENDAR.words() or _DATE_PART.fullmatch(part) for part in parts):
         return True
     return tag in _MEANINGLESS or all(word in _function_words(len(words) > 1) for word in words)
 
@@ -161,4 +151,4 @@ def _is_meaningless(tag: str) -> bool:
 def _function_words(several: bool) -> frozenset[str]:
     """Words without meaning. Alone, a function word of one language may be a noun in another (`die`, `son`)."""
     other_languages = [function_words(language) for language in ("de", "fr", "es", "it", "nl", "pt") if several]
-    return function_words("en").union(STOP_WORDS, *other_languages)
+    return function_words("en").union(stop_words(), *other_languages)

@@ -6,35 +6,9 @@ import re
 import unicodedata
 
 from chyme.text.unspaced_scripts import IDEOGRAPH
+from chyme.text.word_lists import WordList
 
-_JUNK = frozenset(
-    line.strip()
-    for line in """
-    untitled · untitled document · untitled presentation · untitled spreadsheet · untitled page · untitled note
-    no title · title · the title · document title · page title · my document title · main title · title slide · header
-    heading · headline · subtitle · document · documents · doc · doc1 · new document · new document 1 · text document
-    presentation · powerpoint presentation · microsoft powerpoint presentation · slide · slides · slide 1 · folie 1
-    powerpoint-präsentation · präsentation · présentation powerpoint · presentazione standard di powerpoint
-    presentación de powerpoint · презентация powerpoint · powerpoint プレゼンテーション · powerpoint 演示文稿
-    book · book1 · workbook · sheet · sheet1 · spreadsheet · mappe1 · tabelle1 · classeur1 · feuille1 · libro1 · hoja1
-    unbenannt · unbenanntes dokument · ohne titel · dokument · dokument1 · sans titre · sans nom · document sans titre
-    sin título · documento · documento1 · documento sin título · senza titolo · senza nome · sem título · naamloos
-    无标题 · 無題 · 無標題 · 幻灯片 1 · без названия · документ · documento sem título
-    scan · scanned document · scanned image · image · print · printout · fax · file · new file · pdf · pdf document
-    template · form · report template · layout 1 · normal · blank · empty · test · testing · sample · example · demo
-    home · homepage · home page · index · welcome · startseite · accueil · inicio · main · default · page · page 1
-    click to edit master title style · click to add title · click to edit title · insert title here · your title here
-    type the document title · type here · lorem ipsum · subject · no subject · (no subject) · kein betreff · none · null
-    undefined · n/a · nan · unknown · unknown title · track 1 · audio track · new recording · voice memo · recording
-    table of contents · contents · inhalt · inhaltsverzeichnis · sommaire · índice · indice · 目录 · 目次 · abstract
-    introduction · einleitung · zusammenfassung · summary · preface · vorwort · acknowledgements · references · appendix
-    overview · agenda · attachments · attachment · anlage · anlagen · note · notes · figure 1 · table 1 · front page
-    copyright · all rights reserved · confidential · vertraulich · draft · entwurf · original · copy · kopie · redacted
-    log in · login · sign in · error · not found · page not found · access denied · just a moment... · about:blank
-    main menu · menu · navigation · search · toggle the table of contents · skip to content
-    readme · todo · changelog · license · description · names · name · definition · list · table · figure · chart
-    """.replace("\n", " · ").split("·")
-)
+_JUNK = WordList(__package__, "placeholders")
 _PROGRAMS = re.compile(
     r"^(?:microsoft|ms)?\s*(?:office\s+)?(?:word|excel|powerpoint|outlook|publisher|visio|onenote)\s*(?:[-–:]\s*|$)",
     re.IGNORECASE,
@@ -86,7 +60,7 @@ def is_junk(title: str, generator: str = "") -> bool:
     """Whether a title means nothing: a program's or template's text, a placeholder, numbers or random letters."""
     line = " ".join(title.split())
     plain = line.strip(" .:;-–—_*#\"'“”„«»").casefold()
-    if len(plain) < 2 or plain in _JUNK or same_words(plain, generator):
+    if len(plain) < 2 or plain in _JUNK.phrases() or same_words(plain, generator):
         return True
     letters = len(_LETTER.findall(line))
     if letters < 3 and not IDEOGRAPH.search(line):

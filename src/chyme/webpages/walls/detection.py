@@ -125,7 +125,7 @@ def _is_bot_wall(facts: ResponseFacts) -> bool:
     title = facts.title.lower().strip()
     has_bot_title = bool(phrases.BOT_TITLES.fullmatch(title))
     has_common_title = bool(_COMMON_TITLES.match(title))
-    has_bot_phrase = bool(phrases.BOT_PHRASES.search(facts.beginning.lower()))
+    has_bot_phrase = bool(phrases.phrases_of("bot check").search(facts.beginning.lower()))
     has_challenge = any(marker.endswith("-challenge") for marker in facts.markers)
     has_captcha = "captcha" in facts.markers and not facts.password and facts.fields < 2
     has_guard = bool(_GUARD_SERVERS.search(facts.headers.get("server", "").lower())) or any(
@@ -148,7 +148,7 @@ def _is_cookie_wall(facts: ResponseFacts) -> bool:
     host, requested_host = _host(facts.url), _host(facts.asked)
     if host != requested_host and phrases.CONSENT_HOSTS.search(host):
         return True
-    phrase_count = sum(bool(group.search(facts.beginning.lower())) for group in phrases.CONSENT_PHRASES)
+    phrase_count = sum(bool(phrases.phrases_of(group).search(facts.beginning.lower())) for group in phrases.CONSENT)
     if phrases.CONSENT_TITLES.fullmatch(facts.title.lower().strip()):
         return phrase_count >= 2
     is_complete = facts.shown >= EMPTY_MAX_WORDS or facts.script_chars == 0  # else scripts may still load the page
@@ -161,7 +161,7 @@ def _is_missing(facts: ResponseFacts) -> bool:
     if facts.status >= 400 or facts.words >= WALL_MAX_WORDS or facts.empty_root:
         return False
     has_missing_title = phrases.MISSING_TITLES.fullmatch(facts.title.lower().strip())
-    return bool(has_missing_title and phrases.MISSING_PHRASES.search(facts.beginning[:1_000].lower()))
+    return bool(has_missing_title and phrases.phrases_of("missing").search(facts.beginning[:1_000].lower()))
 
 
 def _is_login(facts: ResponseFacts) -> bool:
@@ -175,7 +175,7 @@ def _is_login(facts: ResponseFacts) -> bool:
         facts.password,
         bool(phrases.LOGIN_TITLES.fullmatch(facts.title.lower().strip())),
         was_redirected,
-        bool(phrases.LOGIN_PHRASES.search(facts.beginning.lower())),
+        bool(phrases.phrases_of("login").search(facts.beginning.lower())),
     )
     is_significant = facts.password or was_redirected or facts.status == 403
     return is_significant and sum(signs) >= 2
@@ -190,7 +190,7 @@ def _is_shell(facts: ResponseFacts) -> bool:
 
 
 def _is_elsewhere(facts: ResponseFacts) -> bool:
-    if facts.words < WALL_MAX_WORDS and phrases.PARKED_PHRASES.search(facts.beginning.lower()):
+    if facts.words < WALL_MAX_WORDS and phrases.phrases_of("parked").search(facts.beginning.lower()):
         return True
     if _host(facts.url) != _host(facts.asked):
         return False  # short links may lead to front pages
@@ -205,9 +205,9 @@ def _is_paywall(facts: ResponseFacts) -> bool:
     if facts.free is False:
         return True
     ending = facts.ending[-1_500:].lower()
-    if phrases.PAYWALL_PHRASES.search(ending):
+    if phrases.phrases_of("paywall").search(ending):
         return True
-    return facts.words < WALL_MAX_WORDS and bool(phrases.PAYWALL_PHRASES.search(facts.beginning.lower()))
+    return facts.words < WALL_MAX_WORDS and bool(phrases.phrases_of("paywall").search(facts.beginning.lower()))
 
 
 _SAVE_BY_HAND = "open it in your browser and save the page as a file into the vault"

@@ -6,69 +6,10 @@ import re
 import unicodedata
 from functools import cache
 
-# Twelve names, January first; forms of one month are separated by "|".
-_NAMES = {
-    "en": "january february march april may june july august september october november december",
-    "de": """januar|jänner|jaenner februar|feber märz|maerz|mrz april mai juni|juno juli|julei august september oktober
-        november dezember""",
-    "fr": "janvier février mars avril mai juin juillet août|aout septembre octobre novembre décembre",
-    "es": "enero febrero marzo abril mayo junio julio agosto septiembre|setiembre octubre noviembre diciembre",
-    "it": "gennaio febbraio marzo aprile maggio giugno luglio agosto settembre ottobre novembre dicembre",
-    "pt": "janeiro fevereiro março abril maio junho julho agosto setembro outubro novembro dezembro",
-    "nl": "januari februari maart april mei juni juli augustus september oktober november december",
-    "pl": """styczeń|stycznia|styczniu luty|lutego|lutym marzec|marca|marcu kwiecień|kwietnia|kwietniu maj|maja|maju
-        czerwiec|czerwca|czerwcu lipiec|lipca|lipcu sierpień|sierpnia|sierpniu wrzesień|września|wrześniu
-        październik|października|październiku listopad|listopada|listopadzie grudzień|grudnia|grudniu""",
-    "sv": "januari februari mars april maj juni juli augusti september oktober november december",
-    "da": "januar februar marts april maj juni juli august september oktober november december",
-    "no": "januar februar mars april mai juni juli august september oktober november desember",
-    "fi": """tammikuu|tammikuuta|tammikuussa helmikuu|helmikuuta|helmikuussa maaliskuu|maaliskuuta|maaliskuussa
-        huhtikuu|huhtikuuta|huhtikuussa toukokuu|toukokuuta|toukokuussa kesäkuu|kesäkuuta|kesäkuussa
-        heinäkuu|heinäkuuta|heinäkuussa elokuu|elokuuta|elokuussa syyskuu|syyskuuta|syyskuussa
-        lokakuu|lokakuuta|lokakuussa marraskuu|marraskuuta|marraskuussa joulukuu|joulukuuta|joulukuussa""",
-    "cs": """leden|ledna|lednu únor|února|únoru březen|března|březnu duben|dubna|dubnu květen|května|květnu
-        červen|června|červnu červenec|července|červenci srpen|srpna|srpnu září říjen|října|říjnu
-        listopad|listopadu prosinec|prosince|prosinci""",
-    "sk": """január|januára február|februára marec apríl|apríla máj|mája jún|júna júl|júla august|augusta
-        september|septembra október|októbra november|novembra december|decembra""",
-    "ru": """январь|января|январе февраль|февраля|феврале март|марта|марте апрель|апреля|апреле май|мая|мае
-        июнь|июня|июне июль|июля|июле август|августа|августе сентябрь|сентября|сентябре октябрь|октября|октябре
-        ноябрь|ноября|ноябре декабрь|декабря|декабре""",
-    "uk": """січень|січня|січні лютий|лютого|лютому березень|березня|березні квітень|квітня|квітні
-        травень|травня|травні червень|червня|червні липень|липня|липні серпень|серпня|серпні
-        вересень|вересня|вересні жовтень|жовтня|жовтні листопад|листопада|листопаді грудень|грудня|грудні""",
-    "tr": "ocak şubat mart nisan mayıs|mayis haziran temmuz ağustos eylül ekim kasım|kasim aralık|aralik",
-    "ro": "ianuarie februarie martie aprilie mai iunie iulie august septembrie octombrie noiembrie decembrie",
-    "hu": """január február március április május június július augusztus szeptember október november december""",
-    "el": """ιανουάριος|ιανουαρίου φεβρουάριος|φεβρουαρίου μάρτιος|μαρτίου απρίλιος|απριλίου μάιος|μαΐου|μαίου
-        ιούνιος|ιουνίου ιούλιος|ιουλίου αύγουστος|αυγούστου σεπτέμβριος|σεπτεμβρίου οκτώβριος|οκτωβρίου
-        νοέμβριος|νοεμβρίου δεκέμβριος|δεκεμβρίου""",
-    "ca": "gener febrer març abril maig juny juliol agost setembre octubre novembre desembre",
-    "hr": """siječanj|siječnja veljača|veljače ožujak|ožujka travanj|travnja svibanj|svibnja lipanj|lipnja
-        srpanj|srpnja kolovoz|kolovoza rujan|rujna listopad|listopada studeni|studenoga|studenog
-        prosinac|prosinca""",
-    "id": "januari februari maret april mei juni juli agustus september oktober november desember",
-    "ar": "يناير فبراير مارس أبريل|ابريل مايو يونيو يوليو أغسطس|اغسطس سبتمبر أكتوبر|اكتوبر نوفمبر ديسمبر",
-}
-# `-` if a language has no short form, or one that is also another word.
-_SHORT = {
-    "en": "jan feb mar apr - jun jul aug sep|sept oct nov dec",
-    "de": "jan|jän feb mär apr - jun jul aug sep|sept okt nov dez",
-    "fr": "janv févr|fév - avr - - juil - sept oct nov déc",
-    "es": "ene feb mar abr may jun jul ago sep|sept|set oct nov dic",
-    "it": "gen feb mar apr mag giu lug ago set|sett ott nov dic",
-    "pt": "jan fev mar abr mai jun jul ago set out nov dez",
-    "nl": "jan feb mrt apr - jun jul aug sep|sept okt nov dec",
-    "pl": "sty lut mar kwi - cze lip sie wrz paź lis gru",
-    "sv": "jan feb mar apr - jun jul aug sep|sept okt nov dec",
-    "da": "jan feb mar apr - jun jul aug sep|sept okt nov dec",
-    "no": "jan feb mar apr - jun jul aug sep|sept okt nov des",
-    "ru": "янв фев|февр мар апр - июн июл авг сен|сент окт ноя|нояб дек",
-    "uk": "січ лют бер квіт трав черв лип серп вер жовт лист груд",
-    "tr": "oca şub mar nis may haz tem ağu eyl eki kas ara",
-    "ro": "ian feb mar apr - iun iul aug sept oct nov dec",
-    "hu": "jan febr márc ápr máj jún júl aug szept okt nov dec",
-}
+from chyme.text.word_lists import WordList
+
+MONTHS = WordList(__package__, "months")
+SHORT_MONTHS = WordList(__package__, "short_months")
 
 
 def _fold(word: str) -> str:
@@ -80,8 +21,8 @@ def _fold(word: str) -> str:
 @cache
 def _month_table(full: bool) -> dict[str, dict[str, int]]:
     table: dict[str, dict[str, int]] = {}
-    for language, names in (_NAMES if full else _SHORT).items():
-        for month, forms in enumerate(names.split(), 1):
+    for language, lines in (MONTHS if full else SHORT_MONTHS).sections.items():
+        for month, forms in enumerate(" ".join(lines).split(), 1):
             for form in forms.split("|"):
                 if form != "-":
                     table.setdefault(_fold(form), {})[language] = month
