@@ -8,7 +8,7 @@ from typing import Protocol
 
 from chyme.search.index import KeywordMatches
 from chyme.search.query.conditions import is_selective
-from chyme.search.query.parser import Query, Term, expression, neighbours, plain_word
+from chyme.search.query.parser import Query, Term, expression, neighbours
 from chyme.search.query.scoring_terms import ENOUGH, MOST_SCORED, TermCount, scoring_expressions
 from chyme.search.ranking.matches import Match, rank
 from chyme.search.tables import dictionary, keyword_queries
@@ -18,7 +18,6 @@ from chyme.search.tables.keyword_queries import Condition, Scope
 _QUICK_LIMIT, _THOROUGH_LIMIT = 400, 5000
 _ONLY_NEWEST = "these words are almost everywhere; only the newest passages were compared"
 _MAX_COUNTED = 5000  # passages read for a total; if there are more, it is "at least"
-_SHORTEST_PREFIX = 3  # many words begin with the same two letters
 
 
 class SemanticIndex(Protocol):
@@ -43,7 +42,7 @@ class SqliteIndex:
 
     def find_by_words(self, query: Query, where: Condition, last: int) -> KeywordMatches:
         db = self._read()
-        terms = _expand_prefixes(db, query.terms, self._max_scored)
+        terms = dictionary.expand_prefixes(db, query.terms, self._matches_too_many)
         match_expression = expression(terms)
         scope = _choose_scope(db, terms, self._max_scored)
         # Adjacent words count only if few passages are scored.
@@ -76,6 +75,9 @@ class SqliteIndex:
     def meaning_note(self, embedder: Embedder) -> str | None:
         return self._semantic_index.meaning_note(embedder) if self._semantic_index else None
 
+    def _matches_too_many(self, db: Connection, term: Term) -> bool:
+        return keyword_queries.frequency(db, expression([term]), self._max_scored + 1)[0] > self._max_scored
+
 
 def _choose_scope(db: Connection, terms: Sequence[Term], max_scored: int) -> Scope:
     """Which passages to score: all that match, unless they are too many."""
@@ -87,22 +89,3 @@ def _choose_scope(db: Connection, terms: Sequence[Term], max_scored: int) -> Sco
         (term_count for term_count in preferred if keyword_queries.frequency(db, term_count, ENOUGH)[0] == ENOUGH), last
     )
     return Scope(chosen, keyword_queries.newest(db, chosen, max_scored))
-
-
-def _expand_prefixes(db: Connection, terms: Sequence[Term], max_scored: int) -> list[Term]:
-    """The terms, with the words that unfinished ones may become: a prefix may be longer than the indexed stem."""
-    expanded: list[Term] = []
-    for term in terms:
-        word = plain_word(term)
-        if not term.prefix or word is None:
-            expanded.append(term)
-            continue
-        vague = word.isascii() and (
-            len(word) < _SHORTEST_PREFIX
-            or keyword_queries.frequency(db, expression([term]), max_scored + 1)[0] > max_scored
-        )
-        expanded += [
-            Term(term.text) if vague else term,
-            *(Term(known) for known in dictionary.find_by_prefix(db, word)),
-        ]
-    return expanded

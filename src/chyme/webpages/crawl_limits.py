@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from chyme.errors import EngineUnavailable
+
 MB = 1024 * 1024
 
 
@@ -20,3 +22,9 @@ class CrawlLimits:
     parts: int = 200  # pictures, styles and fonts fetched for one snapshot
     parts_seconds: float = 30.0  # for all parts together
     robots: bool = False  # whether robots.txt is obeyed
+
+
+def require_crawling(crawl: bool, name: str) -> None:
+    """Raise EngineUnavailable, naming this file, if the settings say that pages are not fetched."""
+    if not crawl:
+        raise EngineUnavailable(f"{name}: pages behind links are not fetched; set crawl to true to have them")

@@ -18,7 +18,7 @@ from chyme.model import Artifact, File, Form, Kind, Lane, Output
 from chyme.text.titles import clean_title, heading_title
 from chyme.webpages.browser.executable import browser_program
 from chyme.webpages.browser.settings import BrowserSettings
-from chyme.webpages.crawl_limits import CrawlLimits
+from chyme.webpages.crawl_limits import CrawlLimits, require_crawling
 from chyme.webpages.linked_file import Contents, FileReaders, LinkedFile, make_linked_file, name_of, original_name
 from chyme.webpages.url_crawl_screenshot import check_answer
 from chyme.webpages.walls.detection import Finding, ResponseFacts, Wall, detect_wall
@@ -98,8 +98,7 @@ class UrlCrawl(Digester):
         from chyme.webpages.http_client.responses import RetryLater, ServerError
 
         name = source.file.name
-        if not self.crawl:
-            raise EngineUnavailable(f"{name}: pages behind links are not fetched; set crawl to true to have them")
+        require_crawling(self.crawl, name)
         url = link_of(source)
         with Fetcher(source, self.limits, name) as fetcher:
             try:

@@ -19,6 +19,7 @@ from chyme.imaging.decoding.limits import PictureLimits
 from chyme.model import THUMBNAIL, Artifact, File, Form, Kind, Lane, Output
 from chyme.webpages.browser.executable import INSTALL_HINT, browser_marker, browser_program
 from chyme.webpages.browser.settings import BrowserSettings
+from chyme.webpages.crawl_limits import require_crawling
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -89,8 +90,7 @@ class UrlCrawlScreenshot(Digester):
 
     def _screenshot_page(self, source: Source, url: str) -> Output:
         name = source.file.name
-        if not self.crawl:
-            raise EngineUnavailable(f"{name}: pages behind links are not fetched; set crawl to true to have them")
+        require_crawling(self.crawl, name)
         if browser_program(self.browser.program) is None:
             raise EngineUnavailable(f"{name}: no Chromium found; {INSTALL_HINT} and the picture is taken")
         from chyme.webpages.browser.browser import browser

@@ -13,7 +13,7 @@ from chyme.search.engines.meilisearch import Meilisearch, SearchRequest
 from chyme.search.engines.vault_engines import NAME_FIELDS, VaultEngines
 from chyme.search.engines.word_encoding import EnginePhrase, engine_phrases
 from chyme.search.index import KeywordMatches
-from chyme.search.query.parser import Query, Term, expression, neighbours, plain_word
+from chyme.search.query.parser import Query, expression, neighbours
 from chyme.search.ranking.matches import NAME_WEIGHTS, Match, rank
 from chyme.search.tables import dictionary, engine_result_checks, keyword_queries
 from chyme.search.tables.fts_totals import totals
@@ -22,7 +22,6 @@ from chyme.search.tables.keyword_queries import Condition
 _CANDIDATE_LIMITS = (300, 1000, 5000)  # candidates to fetch, growing while too few of them meet the conditions
 _MAX_COUNTED = 5000  # passages read for a total
 _COMBINED_WORDS = (12, 8, 6)  # how many of the rarest words are asked for one by one, in pairs, in threes
-_SHORTEST_PREFIX = 3
 _TEXT_FIELDS = ("tokens",)
 
 _Document = Mapping[str, Any]  # a document of Meilisearch
@@ -40,7 +39,7 @@ def find_by_words(
 ) -> KeywordMatches:
     """Files with words of the question, best first. `among`: the files that meet the condition, if they are few; `but`:
     files whose present state the engine does not have."""
-    terms = _expand_prefixes(db, query.terms)
+    terms = dictionary.expand_prefixes(db, query.terms)
     phrases, adjacent = Counter(engine_phrases(terms)), Counter(engine_phrases(neighbours(query.terms)))
     text_totals, name_totals = totals(db, "passage_fts"), totals(db, "file_fts")
     text_weights, name_weights, adjacent_weights = _phrase_weights(
@@ -67,22 +66,6 @@ def find_by_words(
         counted, exact = keyword_queries.count_matching(db, expression(terms), where, _MAX_COUNTED)
         total = max(total, counted)
     return KeywordMatches(tuple(ranked[:last]), total, exact)
-
-
-def _expand_prefixes(db: Connection, terms: Sequence[Term]) -> list[Term]:
-    """The terms, with the words that unfinished ones may become: a prefix may be longer than the indexed stem."""
-    expanded: list[Term] = []
-    for term in terms:
-        word = plain_word(term)
-        if not term.prefix or word is None:
-            expanded.append(term)
-            continue
-        vague = word.isascii() and len(word) < _SHORTEST_PREFIX
-        expanded += [
-            Term(term.text) if vague else term,
-            *(Term(known) for known in dictionary.find_by_prefix(db, word)),
-        ]
-    return expanded
 
 
 def _phrase_weights(words: Meilisearch, *indexes: tuple[str, int, Counter[EnginePhrase]]) -> list[_Weights]:

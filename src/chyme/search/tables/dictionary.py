@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from sqlite3 import Connection
 
-from chyme.search.query.parser import Term, expression
+from chyme.search.query.parser import Term, expression, plain_word
 from chyme.search.query.spelling import deletions, words_of
 from chyme.text.stemmer import fold
 
+_SHORTEST_PREFIX = 3  # many words begin with the same two letters
 _MAX_SEARCHED = 20  # passages of other files that are searched before a word counts as unique to a file
 
 
@@ -63,6 +64,26 @@ def find_by_prefix(db: Connection, beginning: str, limit: int = 12) -> list[str]
         (beginning, beginning + "\U0010ffff", limit),
     )
     return [word for (word,) in rows]
+
+
+def expand_prefixes(
+    db: Connection,
+    terms: Sequence[Term],
+    is_vague: Callable[[Connection, Term], bool] = lambda _db, _term: False,
+) -> list[Term]:
+    """The terms, with the words that unfinished ones may become: a prefix may be longer than the indexed stem.
+
+    A term that is too short, or that `is_vague`, is searched for as a word and not as a prefix.
+    """
+    expanded: list[Term] = []
+    for term in terms:
+        word = plain_word(term)
+        if not term.prefix or word is None:
+            expanded.append(term)
+            continue
+        vague = word.isascii() and (len(word) < _SHORTEST_PREFIX or is_vague(db, term))
+        expanded += [Term(term.text) if vague else term, *(Term(known) for known in find_by_prefix(db, word))]
+    return expanded
 
 
 def find_unique_words(db: Connection, file_id: int, kept: Collection[str] | None = None) -> set[str]:

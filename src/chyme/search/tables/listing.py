@@ -166,26 +166,22 @@ def paths(db: Connection, ids: Sequence[int]) -> dict[int, str]:
 
 def rows(db: Connection, ids: Sequence[int]) -> list[Row]:
     """What is shown about these files, in this order; files that are gone are left out."""
-    found = db.execute(
-        f"""
-        SELECT {_ROW_COLUMNS} FROM json_each(:ids) AS wanted
-         CROSS JOIN files f ON f.id = wanted.value LEFT JOIN documents d ON d.file_id = f.id {_FIRST_PASSAGE}
-         WHERE f.vanished_at IS NULL ORDER BY wanted.key
-        """,
-        {"ids": json.dumps(list(ids))},
-    )
-    return [_row(*row) for row in found]
+    return _rows_by("id", db, ids)
 
 
 def rows_at(db: Connection, paths: Sequence[str]) -> list[Row]:
     """The same by path."""
+    return _rows_by("path", db, paths)
+
+
+def _rows_by(column: str, db: Connection, wanted: Sequence[int] | Sequence[str]) -> list[Row]:
     found = db.execute(
         f"""
-        SELECT {_ROW_COLUMNS} FROM json_each(:paths) AS wanted
-         CROSS JOIN files f ON f.path = wanted.value LEFT JOIN documents d ON d.file_id = f.id {_FIRST_PASSAGE}
+        SELECT {_ROW_COLUMNS} FROM json_each(:wanted) AS wanted
+         CROSS JOIN files f ON f.{column} = wanted.value LEFT JOIN documents d ON d.file_id = f.id {_FIRST_PASSAGE}
          WHERE f.vanished_at IS NULL ORDER BY wanted.key
         """,
-        {"paths": json.dumps(list(paths))},
+        {"wanted": json.dumps(list(wanted))},
     )
     return [_row(*row) for row in found]
 

@@ -187,7 +187,7 @@ class Writer:
         for position, request in enumerate(batch):
             request.result, request.error = None, None
             if len(batch) == 1:
-                self._run_alone(db, request)
+                self._run_request(db, request, "ROLLBACK")
             else:
                 self._run_in_savepoint(db, request)
             if time.monotonic() - started > BATCH_SECONDS and position + 1 < len(batch):
@@ -202,25 +202,19 @@ class Writer:
         db.execute("COMMIT")
         self._require_present()
 
-    def _run_alone(self, db: sqlite3.Connection, request: _Request) -> None:
-        try:
-            request.result = request.work(db)
-        except BaseException as error:
-            if _transaction_lost(error, db):
-                raise
-            request.error = error
-            db.execute("ROLLBACK")
-
     def _run_in_savepoint(self, db: sqlite3.Connection, request: _Request) -> None:
         db.execute("SAVEPOINT request")
+        self._run_request(db, request, "ROLLBACK TO request")
+        db.execute("RELEASE request")
+
+    def _run_request(self, db: sqlite3.Connection, request: _Request, undo: str) -> None:
         try:
             request.result = request.work(db)
         except BaseException as error:
             if _transaction_lost(error, db):
                 raise
             request.error = error
-            db.execute("ROLLBACK TO request")
-        db.execute("RELEASE request")
+            db.execute(undo)
 
     def _roll_back(self, db: sqlite3.Connection) -> None:
         if db.in_transaction:
