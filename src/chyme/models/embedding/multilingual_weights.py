@@ -1,6 +1,5 @@
 """The file of the multilingual encoder: an ONNX graph, of which only the tensors and the word pieces are used.
 
-
 The graph itself needs operators that onnxruntime does not have, so another one is built from its tensors. The file is
 mapped, not read: unused numbers take no memory.
 """

@@ -1,6 +1,5 @@
 """Write ONNX files by hand, so that onnxruntime can run a network without any conversion tool.
 
-
 ONNX files are protocol buffers: fields of a number, a wire type and a value; the numbers below are those of onnx.proto.
 """
 

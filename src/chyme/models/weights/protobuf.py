@@ -1,7 +1,7 @@
 """Parse protocol buffers: fields of a number and a value, in the order they were written.
 
-
-Nothing is copied: a view into a mapped file stays one.
+Nothing is copied: a view into a mapped file stays one. The package `protobuf` copies what it reads, and would need the
+descriptions of ONNX and SentencePiece, which come with `onnx` and `sentencepiece`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""The input of the voice network: the energy in 80 bands, a hundred times a second, as Kaldi computes it."""
+"""The input of the voice network: the energy in 80 bands, a hundred times a second, as Kaldi computes it.
+
+The voice network was trained on these. faster_whisper's feature extractor has other bands and another window.
+"""
 
 from __future__ import annotations
 
