@@ -83,6 +83,13 @@ LONGEST = (
 )
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Where slow tests are left out, files with no others need not even be imported."""
+    place = collection_path.as_posix() + "/" * collection_path.is_dir()
+    left_out = config.option.markexpr == "not slow" and any(f"tests/{part}" in place for part in UNHURRIED)
+    return True if left_out else None
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if any(part in item.nodeid for part in UNHURRIED):
