@@ -112,6 +112,7 @@ def test_what_waits_for_a_model_that_is_paused_says_so(tmp_path: Path) -> None:
     assert told.eta_seconds is None
 
 
+@pytest.mark.slow
 def test_a_real_digestion_is_followed_to_its_end(tmp_path: Path) -> None:
     for number in range(40):
         (tmp_path / f"{number:02}.md").write_text(f"# Note {number}\n\nSomething about the moon, number {number}.\n")

@@ -19,7 +19,7 @@ from chyme.core.pipeline.lease_owner import this_process
 from chyme.core.pipeline.scratch_folders import ScratchFolders
 
 scratch = ScratchFolders(Path(sys.argv[1]), this_process())
-with scratch.lend("7-kept"), scratch.lent(None), scratch.lent("8-full") as full:
+with scratch.lend("7-kept"), scratch.lend(None), scratch.lend("8-full") as full:
     (full / "part").write_text("half a recording")
     print("ready", flush=True)
     sys.stdin.read()

@@ -99,6 +99,7 @@ def test_without_weights_it_is_unavailable_and_wakes_when_they_appear(tmp_path: 
     assert ImageObjects(settings).recipe != before
 
 
+@pytest.mark.slow
 def test_the_vision_model_is_asked_where_there_is_one() -> None:
     with serving([says(SEEN)]) as provider:
         digester = ImageObjects(DETECTOR, vision(provider))

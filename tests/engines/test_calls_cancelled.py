@@ -74,6 +74,7 @@ def is_stop(error: BaseException | None) -> bool:
     return isinstance(error, ChymeError) and not isinstance(error, DigestError)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("provider", ["openai", "google", "anthropic"])
 @pytest.mark.parametrize("answer", [hangs(), drips()], ids=["hangs", "drips"])
 def test_whoever_waits_for_an_answer_is_let_go_at_once(provider: str, answer: Answer) -> None:

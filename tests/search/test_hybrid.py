@@ -20,6 +20,8 @@ from chyme.search.search import Search
 from chyme.search.snippets import cut_key_snippet, find_key_sentence
 from chyme.search.sqlite_index import SqliteIndex
 
+pytestmark = pytest.mark.slow  # a little each, and they are many
+
 
 @pytest.fixture
 def notes(meant: MeaningShelf) -> MeaningShelf:

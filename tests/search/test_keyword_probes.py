@@ -8,6 +8,8 @@ from keyword_shelf import Shelf
 from chyme.core.store.search import passages
 from chyme.model import Kind, Place, Upstream
 
+pytestmark = pytest.mark.slow  # a little each, and they are many
+
 LIBRARY = {
     "notes/tokyo.txt": "東京タワーは東京都港区にある電波塔です。観光客が多い。",
     "notes/beijing.txt": "北京大学是中国著名的高等学府，位于海淀区。",
