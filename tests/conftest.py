@@ -7,11 +7,16 @@ import ipaddress
 import os
 import shutil
 import signal
+import sqlite3
 import sys
 import tempfile
+from functools import wraps
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+from chyme.core.store.sqlite import database
 
 # Links among the samples lead to other machines, and no test talks to any. Tests of crawling say so themselves.
 os.environ["CHYME_CRAWL"] = "false"
@@ -44,6 +49,19 @@ def stay_here(event: str, arguments: tuple[object, ...]) -> None:
 
 
 sys.addaudithook(stay_here)
+
+# No power fails during a test, so no database in this process waits until the disk has everything.
+connect = database.connect
+
+
+@wraps(connect)
+def connect_in_haste(*where: Any, **how: Any) -> sqlite3.Connection:
+    db = connect(*where, **how)
+    db.execute("PRAGMA synchronous = OFF")
+    return db
+
+
+vars(database)["connect"] = connect_in_haste
 
 PROJECT = Path(__file__).parents[1]
 CORPUS = PROJECT / "../shared/corpus"

@@ -22,6 +22,8 @@ from chyme.application.settings import Settings
 from chyme.core.pipeline.progress.attempt_results import AttemptResult
 from chyme.core.store import digests, events, files, remaining_work
 
+pytestmark = pytest.mark.slow  # a little each, and they are many
+
 OVER = AttemptResult("a.txt", "tags", 0, 1, "completed", None, None, 1, "run", 0.2)
 
 
@@ -112,7 +114,6 @@ def test_what_waits_for_a_model_that_is_paused_says_so(tmp_path: Path) -> None:
     assert told.eta_seconds is None
 
 
-@pytest.mark.slow
 def test_a_real_digestion_is_followed_to_its_end(tmp_path: Path) -> None:
     for number in range(40):
         (tmp_path / f"{number:02}.md").write_text(f"# Note {number}\n\nSomething about the moon, number {number}.\n")

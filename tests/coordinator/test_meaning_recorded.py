@@ -31,6 +31,8 @@ from chyme.search.embedders.activation import switch_when_complete
 from chyme.search.embedders.passage_hashes import SEMANTIC, text_hash
 from chyme.search.search_semantic import SearchSemantic
 
+pytestmark = pytest.mark.slow  # a little each, and they are many
+
 Open = Callable[..., Bench]
 
 

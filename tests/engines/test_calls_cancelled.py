@@ -25,6 +25,8 @@ from chyme.speech.recognition.piece_index import Piece, PreparedRecording, write
 from chyme.speech.recognition.remote_recogniser import transcribe
 from chyme.speech.recognition.voice_activity import SpeechSpan
 
+pytestmark = pytest.mark.slow  # a little each, and they are many
+
 PATIENCE = 1500.0  # seconds an answer may take: far more than AMPLE, so that whoever ends before was let go
 
 
@@ -74,7 +76,6 @@ def is_stop(error: BaseException | None) -> bool:
     return isinstance(error, ChymeError) and not isinstance(error, DigestError)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("provider", ["openai", "google", "anthropic"])
 @pytest.mark.parametrize("answer", [hangs(), drips()], ids=["hangs", "drips"])
 def test_whoever_waits_for_an_answer_is_let_go_at_once(provider: str, answer: Answer) -> None:

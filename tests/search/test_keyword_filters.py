@@ -8,6 +8,8 @@ from keyword_shelf import Shelf
 from chyme.core.store import tags
 from chyme.model import Kind
 
+pytestmark = pytest.mark.slow  # a little each, and they are many
+
 
 @pytest.fixture
 def office(shelf: Shelf) -> Shelf:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import pytest
 from keyword_shelf import Shelf
 
 from chyme.model import Kind, Upstream
 from chyme.search.results import as_json
 from chyme.search.search import Search
 from chyme.search.sqlite_index import SqliteIndex
+
+pytestmark = pytest.mark.slow  # a little each, and they are many
 
 
 def searching(shelf: Shelf, most_scored: int) -> Search:
