@@ -28,7 +28,7 @@ LOCK := env -u PIP_FIND_LINKS -u PIP_EXTRA_INDEX_URL -u PIP_INDEX_URL PIP_CONFIG
 # Tests start processes and wait for them, so a few files of tests run side by side; one file's stay together, in the
 # order of tests/conftest.py: by itself pytest-xdist begins with the files of most tests, and the longest have few.
 JOBS ?= $(shell expr $$(nproc) + 2)
-PYTEST := $(PY) -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder
+PYTEST = $(PY) -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder
 
 # What is missing is fetched, what cannot be fetched is told; chyme works without it.
 WEIGHTS := $(VENV)/bin/chyme weights >/dev/null || true
@@ -64,7 +64,8 @@ test: $(READY_TO_TEST) ## Run every check and every test
 	$(VENV)/bin/lint-imports --no-logo
 	$(PYTEST)
 
-check: $(READY_TO_TEST) ## The same without the slow tests, in a few minutes
+check: JOBS = $(shell nproc)  # these start no processes and wait for nothing
+check: $(READY_TO_TEST) ## The same without the slow tests, in a minute
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/mypy

@@ -14,7 +14,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from bench import crash_checks, marked
@@ -22,18 +22,22 @@ from bench.crash_files import Stock
 
 CHYME = [sys.executable, "-m", "chyme"]
 PLENTY = 60  # digests nobody has been killed over: they go first, so no single file is hit again and again
+BATCH = 20  # files, of some six digests each
 LONG = 900.0
 
 
 class Victim:
     """One vault, one `chyme digest` at a time, and many sudden ends."""
 
-    def __init__(self, folder: Path, seed: int) -> None:
+    def __init__(
+        self, folder: Path, seed: int, start: Callable[..., subprocess.Popen[bytes]] = subprocess.Popen
+    ) -> None:
         self.vault = folder / "vault"
         self.vault.mkdir()
         self.mark = folder / "mark"
         self.mark.mkdir(mode=0o755)
         self.chance = random.Random(seed)
+        self._start = start
         self.stock = Stock(self.vault, self.chance)
         self.kills: Counter[str] = Counter()
         self.hit = 0  # kills that found digests in progress
@@ -44,17 +48,22 @@ class Victim:
     def run(self, *arguments: str, vault: Path | None = None, codes: tuple[int, ...] = (0,)) -> str:
         """A chyme command, undisturbed."""
         command = [*CHYME, *arguments, "--vault", os.fspath(vault or self.vault)]
-        ended = subprocess.run(
-            command, env=marked.environment(self.mark), capture_output=True, text=True, timeout=LONG, check=False
-        )
-        if ended.returncode not in codes:
-            raise SystemExit(f"{' '.join(command)} ended with {ended.returncode}:\n{ended.stdout}{ended.stderr}")
-        return ended.stdout
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        with self._start(command, env=marked.environment(self.mark), **pipes) as process:
+            try:
+                out, err = process.communicate(timeout=LONG)
+            except BaseException:
+                process.kill()
+                raise
+        if process.returncode not in codes:
+            said = (out + err).decode()
+            raise SystemExit(f"{' '.join(command)} ended with {process.returncode}:\n{said}")
+        return out.decode()
 
     def kill_once(self) -> None:
         """Start a digestion and end it at some moment. One that was quicker than we does not count."""
         self._keep_busy()
-        process = subprocess.Popen(
+        process = self._start(
             [*CHYME, "digest", "--vault", os.fspath(self.vault)],
             env=marked.environment(self.mark),
             stdout=subprocess.DEVNULL,
@@ -128,7 +137,7 @@ class Victim:
                     "SELECT count(*) FROM digests WHERE status = 'todo' AND priority < 2 AND interruptions < 2"
                 ).fetchone()[0]
         if fresh < PLENTY:
-            self.stock.lay_down(PLENTY)
+            self.stock.lay_down(BATCH)
 
     def _count_hits(self) -> None:
         try:

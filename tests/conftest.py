@@ -7,11 +7,16 @@ import ipaddress
 import os
 import shutil
 import signal
+import sqlite3
 import sys
 import tempfile
+from functools import wraps
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+from chyme.core.store.sqlite import database
 
 # Links among the samples lead to other machines, and no test talks to any. Tests of crawling say so themselves.
 os.environ["CHYME_CRAWL"] = "false"
@@ -44,6 +49,19 @@ def stay_here(event: str, arguments: tuple[object, ...]) -> None:
 
 
 sys.addaudithook(stay_here)
+
+# No power fails during a test, so no database in this process waits until the disk has everything.
+connect = database.connect
+
+
+@wraps(connect)
+def connect_in_haste(*where: Any, **how: Any) -> sqlite3.Connection:
+    db = connect(*where, **how)
+    db.execute("PRAGMA synchronous = OFF")
+    return db
+
+
+vars(database)["connect"] = connect_in_haste
 
 PROJECT = Path(__file__).parents[1]
 CORPUS = PROJECT / "../shared/corpus"
@@ -81,6 +99,13 @@ LONGEST = (
     *("engines/test_browser", "end_to_end/", "browser/", "engines/test_speech", "engines/test_libreoffice"),
     *("engines/test_ocr", "engines/test_crawl_snapshot", "engines/children/", "contract/"),
 )
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Where slow tests are left out, files with no others need not even be imported."""
+    place = collection_path.as_posix() + "/" * collection_path.is_dir()
+    left_out = config.option.markexpr == "not slow" and any(f"tests/{part}" in place for part in UNHURRIED)
+    return True if left_out else None
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -33,6 +33,8 @@ from chyme.core.store import artifacts
 from chyme.errors import UsageError, VaultError
 from chyme.model import Artifact
 
+pytestmark = pytest.mark.slow  # a little each, and they are many
+
 Entry = tuple[str, bytes]
 
 

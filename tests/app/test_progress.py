@@ -22,6 +22,8 @@ from chyme.application.settings import Settings
 from chyme.core.pipeline.progress.attempt_results import AttemptResult
 from chyme.core.store import digests, events, files, remaining_work
 
+pytestmark = pytest.mark.slow  # a little each, and they are many
+
 OVER = AttemptResult("a.txt", "tags", 0, 1, "completed", None, None, 1, "run", 0.2)
 
 

@@ -22,6 +22,8 @@ from chyme.model import File
 from chyme.vault.file_registry import FileRegistry
 from chyme.vault.trash import NotInTrash
 
+pytestmark = pytest.mark.slow  # a little each, and they are many
+
 ODD_NAMES = (
     *("plain.txt", "in/deep/er.txt", "quo\"te's.txt", "new\nline.txt", "per%cent%2e.txt", "ümlaut 日本.txt"),
     *("a" * 250 + ".txt", "semi;colon, comma.txt", b"latin\xe9.txt", "$(touch x).txt", "-rf.txt"),

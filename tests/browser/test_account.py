@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 from playwright.sync_api import Page, expect
@@ -14,8 +12,8 @@ PASSWORD = "correct horse battery"
 
 
 def furnish(chyme: RunningChyme) -> None:
-    command = [sys.executable, "-m", "chyme", "users", "add", "ada", "--password-stdin", "--vault", str(chyme.vault)]
-    subprocess.run(command, input=PASSWORD + "\n", text=True, env=chyme.environment(None), check=True, timeout=300)
+    added = chyme.run("users", "add", "ada", "--password-stdin", typed=f"{PASSWORD}\n")
+    assert added.code == 0, added.err
 
 
 def test_a_token_is_copied_and_a_reload_makes_no_second_one(tmp_path: Path, page: Page) -> None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import base64
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -410,18 +408,8 @@ def test_only_the_newest_change_offers_to_be_undone(house: House, page: Page) ->
 def test_whoever_was_signed_out_comes_back_to_the_page_and_hears_what_was_not_saved(tmp_path: Path, page: Page) -> None:
     def lock(chyme: RunningChyme) -> None:
         chyme.drop("letters/harbour.md", HARBOUR)
-        command = [
-            sys.executable,
-            "-m",
-            "chyme",
-            "users",
-            "--vault",
-            str(chyme.vault),
-            "add",
-            "ada",
-            "--password-stdin",
-        ]
-        subprocess.run(command, input=b"a long enough password\n", env=chyme.environment(), check=True, timeout=300)
+        added = chyme.run("users", "add", "ada", "--password-stdin", typed="a long enough password\n")
+        assert added.code == 0, added.err
 
     def sign_in() -> None:
         page.get_by_label("Name").fill("ada")

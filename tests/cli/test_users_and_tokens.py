@@ -14,6 +14,8 @@ from chyme.doors.cli.commands.tokens import tokens
 from chyme.doors.cli.commands.users import users
 from chyme.doors.cli.main import Chyme
 
+pytestmark = pytest.mark.slow  # a little each, and they are many
+
 PASSWORD = "correct horse battery"
 
 

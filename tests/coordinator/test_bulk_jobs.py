@@ -19,6 +19,8 @@ from chyme.model import Lane, Output, iso
 from chyme.search.search import Search
 from chyme.search.sqlite_index import SqliteIndex
 
+pytestmark = pytest.mark.slow  # a little each, and they are many
+
 ALL = Selection(everything=True)
 
 

@@ -32,6 +32,8 @@ from chyme.search.embedders.passage_hashes import SEMANTIC, text_hash
 from chyme.search.search_semantic import SearchSemantic
 from chyme.search.tables import embedders, vectors
 
+pytestmark = pytest.mark.slow  # a little each, and they are many
+
 Open = Callable[..., Bench]
 
 

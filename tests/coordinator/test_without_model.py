@@ -150,6 +150,7 @@ def test_when_the_provider_returns_everything_is_made_again_by_itself(lay: Laid,
     assert {bench.state(note) for note in notes} == {"completed"}
 
 
+@pytest.mark.slow
 def test_a_provider_that_stays_away_is_asked_less_and_less_and_costs_no_attempt(
     lay: Laid, model: Model, clock: Clock
 ) -> None:

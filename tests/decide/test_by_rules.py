@@ -158,6 +158,7 @@ def test_plain_text_is_without_markup_and_notes_and_from_the_whole_document() ->
     assert "note:" not in plain_text({"doc-to-markdown": "Text.\n\n> note: 3 pages left out"})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     [

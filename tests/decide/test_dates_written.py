@@ -375,6 +375,7 @@ def test_a_date_is_not_cut_off_where_reading_stops() -> None:
         assert found in ([], ["2025-04-03"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "piece",
     [

@@ -26,6 +26,8 @@ from chyme.models.weights.folder import path_of
 from chyme.pictures.image_objects import ImageObjects
 from chyme.pictures.object_detector import DetectorSettings
 
+pytestmark = pytest.mark.slow  # a little each, and they are many
+
 SCENES = Path(__file__).parents[1] / "samples" / "scenes"
 DETECTOR = DetectorSettings(os.environ.get("CHYME_WEIGHTS_DIR", ""))
 MB = 1 << 20
@@ -217,7 +219,6 @@ def runner() -> Iterator[Runner]:
 
 
 @needs_weights
-@pytest.mark.slow
 def test_a_confined_child_loads_the_network_once_and_serves_one_picture_after_the_other(
     runner: Runner, tmp_path: Path
 ) -> None:

@@ -17,6 +17,7 @@ from typing import IO, Any
 
 import httpx
 import waiting
+import warm_start
 from waiting import AMPLE
 
 wait_until = waiting.wait_until
@@ -45,7 +46,10 @@ class Ended:
 
 
 class RunningChyme:
-    """Everything that is run on one vault. `site` is on PYTHONPATH: for plug-ins, and as the mark of our processes."""
+    """Everything that is run on one vault. `site` is on PYTHONPATH: for plug-ins, and as the mark of our processes.
+
+    Its processes are copies of a warm one, unless `cold` has them start as those of a person do.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -57,6 +61,7 @@ class RunningChyme:
             "CHYME_CRAWL": "false",  # links among the samples lead to other machines
             "CHYME_SERVER_DIR": os.fspath(folder / "server"),
         }
+        self.cold = False
         self._files: list[IO[bytes]] = []
         self._started: list[subprocess.Popen[bytes]] = []
 
@@ -82,26 +87,36 @@ class RunningChyme:
         anywhere: bool = False,
         cwd: Path | None = None,
         env: Mapping[str, str] | None = None,
+        typed: str | None = None,
     ) -> Ended:
         """Run a command to its end; `anywhere` leaves out --vault."""
         where = [] if anywhere else ["--vault", os.fspath(vault or self.vault)]
-        ended = subprocess.run(
-            [sys.executable, "-m", "chyme", arguments[0], *where, *arguments[1:]],
+        with self.popen(
+            *(arguments[0], *where, *arguments[1:]),
             env=self.environment(env),
             cwd=cwd or self.folder,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=seconds,
-            check=False,
-        )
-        return Ended(ended.returncode, ended.stdout.decode(), ended.stderr.decode())
+            stdin=subprocess.DEVNULL if typed is None else subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        ) as process:
+            try:
+                out, err = process.communicate(None if typed is None else typed.encode(), timeout=seconds)
+            except BaseException:
+                process.kill()
+                raise
+        return Ended(process.returncode, out.decode(), err.decode())
+
+    def popen(self, *arguments: str, **how: Any) -> subprocess.Popen[bytes]:
+        """What `subprocess.Popen` starts. It must be ended by whoever asks."""
+        start = subprocess.Popen if self.cold else warm_start.start
+        return start([sys.executable, "-m", "chyme", *arguments], **how)
 
     def start(self, *arguments: str) -> subprocess.Popen[bytes]:
         """Start a command that runs on; what it says goes to `said`."""
         out = (self.folder / f"said-{len(self._started)}.txt").open("wb")
         self._files.append(out)
-        process = subprocess.Popen(
-            [sys.executable, "-m", "chyme", arguments[0], "--vault", os.fspath(self.vault), *arguments[1:]],
+        process = self.popen(
+            *(arguments[0], "--vault", os.fspath(self.vault), *arguments[1:]),
             env=self.environment(),
             cwd=self.folder,
             stdin=subprocess.DEVNULL,

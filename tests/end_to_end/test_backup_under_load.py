@@ -7,7 +7,6 @@ import random
 import shutil
 import sqlite3
 import subprocess
-import sys
 import threading
 import time
 from contextlib import closing
@@ -141,12 +140,8 @@ def large(chyme: RunningChyme) -> RunningChyme:
 
 def killed_at_work(chyme: RunningChyme, workplace: Path, seconds: float, *arguments: str) -> bool:
     """Kill a command so many seconds after its workplace has appeared there. Whether it was still running."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", "chyme", *arguments],
-        env=chyme.environment(),
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
+    nowhere = subprocess.DEVNULL
+    process = chyme.popen(*arguments, env=chyme.environment(), stdout=nowhere, stderr=nowhere)
     wait_until(lambda: process.poll() is not None or any(workplace.glob(".chyme-*-*/*")))
     time.sleep(seconds)
     alive = process.poll() is None

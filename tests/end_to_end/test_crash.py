@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
+import random
 from pathlib import Path
 
 import pytest
+import warm_start
 
-PROJECT = Path(__file__).parents[2]
+from bench.crash import Victim, examine, told
+
+KILLS = 12
 
 
 @pytest.mark.slow
-def test_killed_at_any_moment_the_vault_ends_as_if_undisturbed() -> None:
-    ended = subprocess.run(
-        [sys.executable, "-m", "bench.crash", "--kills", "12"],
-        cwd=PROJECT,
-        capture_output=True,
-        text=True,
-        timeout=1500,
-        check=False,
-    )
-
-    assert ended.returncode == 0, ended.stdout + ended.stderr
-    assert "nothing is lost" in ended.stdout
+def test_killed_at_any_moment_the_vault_ends_as_if_undisturbed(tmp_path: Path) -> None:
+    seed = random.randrange(10**6)
+    victim = Victim(tmp_path, seed, warm_start.start)
+    while sum(victim.kills.values()) < KILLS:
+        victim.kill_once()
+    assert examine(victim) == [], f"seed {seed}: {told(victim, 0)}"

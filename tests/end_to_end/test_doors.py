@@ -6,8 +6,6 @@ import json
 import os
 import signal
 import socket
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -45,10 +43,7 @@ class Team(RunningChyme):
         return {"reads": reads.json["secret"], "writes": writes.json["secret"]}
 
     def typed(self, *arguments: str) -> int:
-        command = [sys.executable, "-m", "chyme", *arguments, "--vault", os.fspath(self.vault)]
-        line = PASSWORD.encode() + b"\n"
-        ended = subprocess.run(command, input=line, env=self.environment(), capture_output=True, check=False)
-        return ended.returncode
+        return self.run(*arguments, typed=f"{PASSWORD}\n").code
 
 
 @pytest.fixture(scope="module")

@@ -33,6 +33,7 @@ class Sleepy(Digester):
 def test_an_interrupted_digest_leaves_nothing_in_progress_and_burns_nothing(
     chyme: RunningChyme, how: signal.Signals, code: int
 ) -> None:
+    chyme.cold = how is signal.SIGINT
     install(chyme.site, "sleepy_parsers", SLEEPY, {"sleepy": "Sleepy"})
     for number in range(4):
         chyme.drop(f"slow {number}.txt", f"1.{number}")
@@ -61,6 +62,7 @@ def test_an_interrupted_digest_leaves_nothing_in_progress_and_burns_nothing(
 def test_when_chyme_alone_is_killed_its_busy_children_end_with_it(chyme: RunningChyme) -> None:
     install(chyme.site, "sleepy_parsers", SLEEPY, {"sleepy": "Sleepy"})
     slow = chyme.drop("slow.txt", "60")
+    chyme.cold = True
     running = chyme.start("digest")
     wait_until((chyme.vault / ".chyme/vault.db").exists)
     wait_until(lambda: _in_progress(chyme) > 0)

@@ -52,8 +52,20 @@ def by_words(asked: Asked) -> Answer:
     return Answer(body=json.dumps(told).encode())
 
 
+def asked(chyme: RunningChyme, *question: str) -> Any:
+    """What is found; asked again where a loaded machine took longer than people wait for an answer."""
+    answers: list[Any] = []
+
+    def complete() -> bool:
+        answers.append(chyme.run("search", *question, "--json").json)
+        return not answers[-1]["notes"]
+
+    wait_until(complete)
+    return answers[-1]
+
+
 def test_a_question_in_other_words_finds_the_passage_that_answers_it(notes: RunningChyme) -> None:
-    found = notes.run("search", "leaving a rented apartment", "--json").json
+    found = asked(notes, "leaving a rented apartment")
     first = found["hits"][0]
     assert first["path"] == "flat/lease.txt"
     assert first["why"] == ["meaning"]
@@ -61,13 +73,12 @@ def test_a_question_in_other_words_finds_the_passage_that_answers_it(notes: Runn
     assert first["place"] == {"start": 0, "end": len(NOTES["flat/lease.txt"])}
     assert not found["notes"]
     assert notes.run("search", "leaving a rented apartment", "--mode", "words", "--json").json["total"] == 0
-    shown = notes.run("search", "repairing an automobile").out
-    assert shown.startswith("car/brakes.txt")
-    assert "by meaning" in shown
+    first = re.compile(r"car/brakes\.txt.*by meaning", re.DOTALL)
+    wait_until(lambda: first.match(notes.run("search", "repairing an automobile").out))
 
 
 def test_words_and_meaning_are_one_list_and_filters_hold_for_both(notes: RunningChyme) -> None:
-    found = notes.run("search", "dough", "baking", "loaves", "--json", "--facets").json
+    found = asked(notes, "dough", "baking", "loaves", "--facets")
     assert found["hits"][0]["path"] == "kitchen/bread.txt"
     assert set(found["hits"][0]["why"]) >= {"words", "meaning"}
     assert found["facets"]["folder"]["kitchen"] == 1

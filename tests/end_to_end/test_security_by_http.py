@@ -7,8 +7,6 @@ crawler) have their tests where these live.
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from html.parser import HTMLParser
@@ -78,10 +76,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
             assert chyme.run("digest", vault=vault).code in (0, 1)
         writer = _token(chyme, "writer")
         reader = _token(chyme, "reader", "--only", str(chyme.vault), "--read-only")
-        subprocess.run(
-            [*_CHYME, "users", "--vault", str(chyme.vault), "add", "ada", "--password-stdin"],
-            input=PASSWORD.encode(), env=chyme.environment(), check=True, capture_output=True,
-        )  # fmt: skip
+        assert chyme.run("users", "add", "ada", "--password-stdin", typed=PASSWORD).code == 0
         server = chyme.serve(str(closed))
         address = str(server.http.base_url).rstrip("/")
         server.http.close()
@@ -90,9 +85,6 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
         yield here
     finally:
         chyme.close()
-
-
-_CHYME = (sys.executable, "-m", "chyme")
 
 
 def _token(chyme: RunningChyme, name: str, *options: str) -> str:

@@ -25,6 +25,8 @@ from chyme.speech.recognition.piece_index import Piece, PreparedRecording, write
 from chyme.speech.recognition.remote_recogniser import transcribe
 from chyme.speech.recognition.voice_activity import SpeechSpan
 
+pytestmark = pytest.mark.slow  # a little each, and they are many
+
 PATIENCE = 1500.0  # seconds an answer may take: far more than AMPLE, so that whoever ends before was let go
 
 

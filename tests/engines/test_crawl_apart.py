@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import time
 
+import pytest
+
 from chyme.webpages.snapshot.parser_process import run_in_fork
+
+pytestmark = pytest.mark.slow  # a little each, and they are many
 
 
 def test_work_that_had_to_wait_is_not_lost() -> None:

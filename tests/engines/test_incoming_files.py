@@ -30,7 +30,7 @@ def test_a_folder_in_use_is_not_swept_away(tmp_path: Path) -> None:
 def test_what_a_killed_process_left_is_swept_away(tmp_path: Path) -> None:
     program = (
         "import sys, time; from pathlib import Path; from chyme.vault.intake.upload_staging import UploadStaging\n"
-        "with UploadStaging(Path(sys.argv[1])).lent() as folder:\n"
+        "with UploadStaging(Path(sys.argv[1])).temporary_folder() as folder:\n"
         "    (folder / 'half').write_text('x'); print('ready', flush=True); time.sleep(60)\n"
     )
     with subprocess.Popen([sys.executable, "-c", program, os.fspath(tmp_path)], stdout=subprocess.PIPE) as process:

@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 
 from chyme.text.language_detection import fingerprint, language_of
 
+pytestmark = pytest.mark.slow  # a little each, and they are many
+
 SENTENCES = {
     "en": "Thank you for your order. Please find attached the invoice for the services we provided last month.",
     "de": "Vielen Dank für Ihren Auftrag. Anbei erhalten Sie die Rechnung für die Leistungen des letzten Monats.",

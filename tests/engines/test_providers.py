@@ -52,6 +52,8 @@ from chyme.models.providers.invalid_answer import InvalidAnswer
 from chyme.models.providers.model_clients import add_schema
 from chyme.models.providers.structured_request import ask
 
+pytestmark = pytest.mark.slow  # a little each, and they are many
+
 KEY = "sk-very-secret"
 GOOD: dict[str, Any] = {"title": "Lease", "tags": ["flat"]}
 NULL: dict[str, Any] = {"title": None, "tags": []}

@@ -12,6 +12,7 @@ from typing import Any
 
 import anyio
 import pytest
+from anyio.from_thread import start_blocking_portal
 from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.shared.exceptions import MCPError
@@ -47,15 +48,26 @@ def chyme(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningChyme]:
     assert not orphans
 
 
+def connection(chyme: RunningChyme) -> Client:
+    """To a `chyme mcp` that starts with it."""
+    arguments = ["-m", "chyme", "mcp", "--vault", os.fspath(chyme.vault)]
+    return Client(stdio_client(StdioServerParameters(command=sys.executable, args=arguments, env=chyme.environment())))
+
+
+@pytest.fixture(scope="module")
+def asked(chyme: RunningChyme) -> Iterator[Callable[[Ask], Any]]:
+    """Asks one and the same `chyme mcp`."""
+    with start_blocking_portal() as portal, portal.wrap_async_context_manager(connection(chyme)) as client:
+        yield lambda questions: portal.call(questions, client)
+
+
 @pytest.fixture
-def asked(chyme: RunningChyme) -> Callable[[Ask], Any]:
-    """Asks a fresh `chyme mcp`."""
+def asked_afresh(chyme: RunningChyme) -> Callable[[Ask], Any]:
+    """Asks a `chyme mcp` that was asked nothing before."""
 
     def ask(questions: Ask) -> Any:
         async def connected() -> Any:
-            arguments = ["-m", "chyme", "mcp", "--vault", os.fspath(chyme.vault)]
-            server = StdioServerParameters(command=sys.executable, args=arguments, env=chyme.environment())
-            async with Client(stdio_client(server)) as client:
+            async with connection(chyme) as client:
                 return await questions(client)
 
         return anyio.run(connected)
@@ -201,7 +213,7 @@ def test_what_makes_no_sense_is_an_error_of_the_tool_and_nothing_more(
 
 
 def test_private_files_are_kept_from_assistants_as_from_every_model(
-    chyme: RunningChyme, asked: Callable[[Ask], Any]
+    chyme: RunningChyme, asked_afresh: Callable[[Ask], Any]
 ) -> None:
     async def ask(client: Client) -> list[CallToolResult]:
         return [
@@ -213,7 +225,7 @@ def test_private_files_are_kept_from_assistants_as_from_every_model(
 
     private = chyme.drop(".chymeprivate", "plan.md\n")
     try:
-        *found, read = asked(ask)
+        *found, read = asked_afresh(ask)
     finally:
         private.unlink()
     for result in found:
@@ -286,7 +298,7 @@ def test_nothing_but_the_protocol_is_written_to_standard_output(chyme: RunningCh
     assert answers[1]["result"]["structuredContent"]["hits"][0]["path"] == "plan.md"
 
 
-def test_it_changes_nothing(chyme: RunningChyme, asked: Callable[[Ask], Any]) -> None:
+def test_it_changes_nothing(chyme: RunningChyme, asked_afresh: Callable[[Ask], Any]) -> None:
     async def ask(client: Client) -> None:
         for tool, arguments in (("search", {"query": "spring"}), ("read", {"path": "plan.md"}), ("list", {})):
             await client.call_tool(tool, arguments)
@@ -296,7 +308,7 @@ def test_it_changes_nothing(chyme: RunningChyme, asked: Callable[[Ask], Any]) ->
 
     before = state()
     chyme.drop("new.md", "# New")
-    asked(ask)
+    asked_afresh(ask)
     Path(chyme.vault / "new.md").unlink()
     assert state() == before
 

@@ -8,6 +8,8 @@ from meaning_shelf import MeaningShelf
 
 from chyme.search.results import as_json, spelling_notes
 
+pytestmark = pytest.mark.slow  # a little each, and they are many
+
 
 @pytest.fixture
 def contacts(meant: MeaningShelf) -> MeaningShelf:

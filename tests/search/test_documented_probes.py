@@ -14,6 +14,8 @@ from chyme.errors import EngineUnavailable
 from chyme.models.embedding.minilm import load_minilm
 from chyme.models.embedding.minilm_settings import EmbeddingSettings
 
+pytestmark = pytest.mark.slow  # a little each, and they are many
+
 DOCS = (Path(__file__).parents[2] / "docs" / "search.md").read_text(encoding="utf-8")
 
 

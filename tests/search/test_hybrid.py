@@ -22,6 +22,8 @@ from chyme.search.sqlite_index import SqliteIndex
 from chyme.search.tables import vectors
 from chyme.speech.people.tables import people, voices
 
+pytestmark = pytest.mark.slow  # a little each, and they are many
+
 
 @pytest.fixture
 def notes(meant: MeaningShelf) -> MeaningShelf:

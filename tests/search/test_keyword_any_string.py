@@ -12,6 +12,8 @@ from keyword_shelf import Shelf
 
 from chyme.search.results import as_json
 
+pytestmark = pytest.mark.slow  # a little each, and they are many
+
 AWKWARD = [
     "", " ", '"', '""', '"""', "'", "*", "**", "-", "--", '-"', "(", ")", "(a", "a)", "AND", "OR", "NOT", "NOT NOT",
     "a AND", "AND a", "NEAR(a b, 3)", "a NEAR b", "{name}: a", "name:", "name:*", 'name:"', "tokens:a", "tokens : a",

@@ -8,6 +8,8 @@ from keyword_shelf import Shelf
 from chyme.model import Kind
 from chyme.understanding.tables import tags
 
+pytestmark = pytest.mark.slow  # a little each, and they are many
+
 
 @pytest.fixture
 def office(shelf: Shelf) -> Shelf:

@@ -9,6 +9,8 @@ from upstreams import upstream
 from chyme.model import Kind, Place
 from chyme.search.tables import passages
 
+pytestmark = pytest.mark.slow  # a little each, and they are many
+
 LIBRARY = {
     "notes/tokyo.txt": "東京タワーは東京都港区にある電波塔です。観光客が多い。",
     "notes/beijing.txt": "北京大学是中国著名的高等学府，位于海淀区。",

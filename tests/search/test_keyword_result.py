@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from keyword_shelf import Shelf
 from upstreams import form_of, upstream
 
@@ -9,6 +10,8 @@ from chyme.model import Kind
 from chyme.search.results import as_json
 from chyme.search.search import Search
 from chyme.search.sqlite_index import SqliteIndex
+
+pytestmark = pytest.mark.slow  # a little each, and they are many
 
 
 def searching(shelf: Shelf, most_scored: int) -> Search:

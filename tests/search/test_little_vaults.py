@@ -15,6 +15,8 @@ from chyme.models.embedding.minilm_settings import EmbeddingSettings
 from chyme.models.weights.catalog import EMBEDDING
 from chyme.models.weights.folder import path_of
 
+pytestmark = pytest.mark.slow  # a little each, and they are many
+
 FOUR = {
     "garage": "The mechanic replaced the front brake discs and the pads, and filled up the fluid.",
     "lease": "The tenant may terminate the lease with three months' notice to the end of a quarter.",

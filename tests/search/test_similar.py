@@ -9,6 +9,8 @@ from chyme.errors import UsageError
 from chyme.model import Kind
 from chyme.search.results import as_json
 
+pytestmark = pytest.mark.slow  # a little each, and they are many
+
 
 @pytest.fixture
 def notes(meant: MeaningShelf) -> MeaningShelf:

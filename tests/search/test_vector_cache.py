@@ -24,6 +24,8 @@ from chyme.search.vectors.embedder_vectors import SizeLimits
 from chyme.search.vectors.id_ranges import Span, select_covering, select_merge
 from chyme.search.vectors.segment import DamagedSegment, Label, open_segment
 
+pytestmark = pytest.mark.slow  # a little each, and they are many
+
 
 @pytest.fixture
 def vault(tmp_path: Path) -> Iterator[VectorVault]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from inspect import unwrap
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from chyme.errors import VaultError
 
 def test_a_new_vault_has_todays_schema_and_the_promised_pragmas(tmp_path: Path) -> None:
     Database(tmp_path).close()
-    db = connect(tmp_path / FILE_NAME)
+    db = unwrap(connect)(tmp_path / FILE_NAME)
     asked = {
         name: db.execute(f"PRAGMA {name}").fetchone()[0] for name in ("journal_mode", "synchronous", "foreign_keys")
     }

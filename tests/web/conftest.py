@@ -6,10 +6,21 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from argon2 import PasswordHasher
 from fastapi.testclient import TestClient
 
+from chyme.accounts import passwords
 from chyme.application.app import App, open_app
 from chyme.doors.http.vault_api import create_vault_api
+
+
+@pytest.fixture(autouse=True)
+def quick_passwords(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Hashing a password takes 64 MB and a core, by design; tests/doors/ and tests/end_to_end/ do that in earnest."""
+    monkeypatch.setattr(passwords, "_hasher", PasswordHasher(time_cost=1, memory_cost=8, parallelism=1))
+    passwords._nobody.cache_clear()
+    yield
+    passwords._nobody.cache_clear()
 
 
 @pytest.fixture

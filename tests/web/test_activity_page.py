@@ -24,6 +24,8 @@ from chyme.doors.page.cost_chart import HEIGHT, cost_bars
 from chyme.doors.page.labels import format_dollars, format_duration, format_time_left
 from chyme.model import CallEnd, Question, iso
 
+pytestmark = pytest.mark.slow  # a little each, and they are many
+
 MODEL = Settings(llm_url="http://127.0.0.1:9/v1", llm_model="scripted", llm_calls_per_day=10)
 EVIL = "<b>x</b>.txt"
 PARTS = ("now", "states", "failures", "jobs", "outdated", "vanished", "models", "lately")

@@ -10,6 +10,8 @@ from two_vaults import ORIGIN, answers_of, stranger, two_vaults
 
 from chyme.application.app import App
 
+pytestmark = pytest.mark.slow  # a little each, and they are many
+
 PAGE = "https://example.org/how-to-digest"
 NAME = "example.org – how to digest.url"
 

@@ -15,6 +15,8 @@ from two_vaults import answers_of, two_vaults
 from chyme.application.server_vaults import ServerVaults
 from chyme.doors.http.body_limits import LARGEST, BodyMemory
 
+pytestmark = pytest.mark.slow  # a little each, and they are many
+
 PIECE = b" " * (1 << 20)
 TOO_MUCH = [PIECE] * (3 * LARGEST // len(PIECE))
 

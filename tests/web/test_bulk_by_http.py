@@ -12,6 +12,8 @@ from fastapi.testclient import TestClient
 
 from chyme.application.app import App, open_app
 
+pytestmark = pytest.mark.slow  # a little each, and they are many
+
 
 @pytest.fixture
 def app(tmp_path: Path) -> Iterator[App]:

@@ -26,6 +26,8 @@ from chyme.core.store import artifacts, digests
 from chyme.doors.http.content_headers import disposition, matches_etag, parse_range
 from chyme.doors.http.vault_api import create_vault_api
 
+pytestmark = pytest.mark.slow  # a little each, and they are many
+
 SAMPLES = Path(__file__).parents[1] / "samples"
 POLICY = "default-src 'none'; sandbox"
 RUNS = (

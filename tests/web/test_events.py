@@ -20,6 +20,8 @@ from chyme.doors.http.routes import events
 from chyme.doors.http.routes.events import EventStream
 from chyme.doors.http.vault_api import create_vault_api
 
+pytestmark = pytest.mark.slow  # a little each, and they are many
+
 
 class Client:
     """One who opens the stream and goes away when told."""

@@ -18,6 +18,8 @@ from chyme.core.store import artifacts, digests, text_places
 from chyme.doors.http.vault_api import create_vault_api
 from chyme.model import Artifact, Place, Status
 
+pytestmark = pytest.mark.slow  # a little each, and they are many
+
 HOSTILE = "<img src=x onerror=alert(1)>\"'><script>alert(2)</script>{{7*7}}"
 
 

@@ -15,6 +15,8 @@ from chyme.application.server_vaults import ServerVaults
 from chyme.core.pipeline.progress.attempt_results import AttemptResult
 from chyme.doors.http.routes.metrics import format_metrics
 
+pytestmark = pytest.mark.slow  # a little each, and they are many
+
 OVER = AttemptResult("a.txt", "tags", 0, 1, "completed", None, None, 1, "run", 0.2)
 # Dashboards depend on these: (name, type, help) and the labels of the samples.
 FAMILIES = {

@@ -18,6 +18,8 @@ from chyme.speech.people.names import SPEAKERS
 from chyme.speech.people.voice_assignment import store_voices
 from chyme.speech.transcripts import json_format
 
+pytestmark = pytest.mark.slow  # a little each, and they are many
+
 SOUNDS = {"ada": (1.0, 0.0), "bob": (0.0, 1.0)}
 WORDS = (Word("Good", 4.0, 4.4, 1.0), Word("<morning>.", 4.4, 5.0, 1.0))
 

@@ -14,6 +14,8 @@ from chyme.application.server_vaults import ServerVaults
 from chyme.doors.http.access_middleware import AccessMiddleware
 from chyme.doors.http.server_api import addresses_of, create_server_api
 
+pytestmark = pytest.mark.slow  # a little each, and they are many
+
 BROWSER = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
 
 

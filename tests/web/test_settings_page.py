@@ -17,6 +17,8 @@ from chyme.application.settings import Settings, read_settings
 from chyme.application.settings_view import REST, is_secret, view_settings, without_password
 from chyme.doors.http.vault_api import create_vault_api
 
+pytestmark = pytest.mark.slow  # a little each, and they are many
+
 SECRET, PASSWORD = "sk-very-secret-1234", "hunter2"
 EVIL = "<script>alert(1)</script>"
 GIVEN = Settings(

@@ -15,6 +15,8 @@ from chyme.application.settings import Settings
 from chyme.doors.http.vault_api import create_vault_api
 from chyme.understanding.edit_rules import EditRequest
 
+pytestmark = pytest.mark.slow  # a little each, and they are many
+
 EVIL = "<img src=x onerror=alert(1)>"
 
 

@@ -19,6 +19,8 @@ from chyme.doors.cli.commands.ai import ai
 from chyme.doors.cli.main import Chyme
 from chyme.understanding.tables import edits
 
+pytestmark = pytest.mark.slow  # a little each, and they are many
+
 MODEL = Settings(llm_url="http://127.0.0.1:9/v1", llm_model="scripted")
 
 

@@ -16,6 +16,8 @@ from chyme.application.app import App, open_app
 from chyme.application.settings import Settings
 from chyme.doors.http.vault_api import create_vault_api
 
+pytestmark = pytest.mark.slow  # a little each, and they are many
+
 PAGES = ["https://example.org/one", "https://example.org/two"]
 
 
