@@ -27,7 +27,7 @@ from chyme.core.children.task import WatchedTask
 from chyme.core.outbound.connection_server import ConnectionServer
 from chyme.core.outbound.guard import Guard
 from chyme.core.outbound.policy import policy_of
-from chyme.digester import Digester, Source
+from chyme.digester import Digester, Runs, Source
 from chyme.errors import ChildCrashed, ChymeError, NetworkFailed, RateLimited, UnreadableFile
 from chyme.model import File, Output
 
@@ -193,7 +193,7 @@ def in_child(_config: dict[str, object]) -> dict[str, Digester]:
     made: dict[str, Digester] = {}
     for act in (*acts, leave_orphan, orphans, turned):
         name = act.__name__
-        kind = type(name, (Inside,), {"name": name, "outputs": (name,), "goes_out": act is not stay_in})
+        kind = type(name, (Inside,), {"name": name, "runs": Runs(goes_out=act is not stay_in)})
         made[name] = kind(act)
     return made
 
