@@ -101,7 +101,7 @@ def call(db: sqlite3.Connection, at: str, cost: float) -> None:
 
 def test_names_types_helps_and_labels_stay_as_they_are(tmp_path: Path) -> None:
     with two_vaults(tmp_path) as house:
-        house.vaults["photos"].measured.record(OVER)
+        house.vaults["photos"].attempt_metrics.record(OVER)
         house.vaults["diary"].database.write(lambda db: call(db, "2020-01-01T00:00:00Z", 0.5))
         http = stranger(answers_of(house))
         http.get("/healthz")
