@@ -6,11 +6,12 @@ import json
 from dataclasses import asdict, replace
 from typing import Any
 
-from chyme.digester import Calls, Digester, Makes, Promises, Runs, Source
+from chyme.digester import Calls, Makes, Promises, Runs, Source
 from chyme.model import File, Form, Kind, Lane, Output
+from chyme.models.model_digesters import VisionModelDigester
 from chyme.models.providers.endpoints import VisionSettings
 from chyme.pictures.captions import as_json, compose_caption, count_text_words, sort_of_picture, words_in
-from chyme.pictures.image_objects import SLACK_SECONDS, not_sent_note
+from chyme.pictures.image_objects import not_sent_note
 from chyme.pictures.objects import clean_line
 from chyme.pictures.preview_output import preview_of
 from chyme.pictures.scene import PNG_HEAD, analyse_scene
@@ -22,7 +23,7 @@ SURE = 0.8  # below this confidence a name is hedged: the detector took a rose f
 CAPTION_LENGTH, VISIBLE_LENGTH = 1000, 20_000
 
 
-class ImageCaptioning(Digester):
+class ImageCaptioning(VisionModelDigester):
     """Asks the vision model if one is configured, else composes a plain sentence from what other digesters found."""
 
     name = "image-captioning"
@@ -44,17 +45,6 @@ class ImageCaptioning(Digester):
 
     def can_digest(self, file: File) -> bool:
         return file.kind is Kind.IMAGE
-
-    def waits_for(self, file: File) -> bool:
-        return self.vision is not None and self.vision.may_send(file.mime, file.size)
-
-    def asks(self, file: File) -> str | None:
-        return "vision" if self.waits_for(file) else None
-
-    def time_limit(self, source: Source) -> float:
-        """The model's time if one is asked, plus the time to compose a caption, which is the fallback."""
-        model_seconds = self.vision.seconds + SLACK_SECONDS if self.vision and self.waits_for(source.file) else 0.0
-        return self.seconds + model_seconds
 
     def digest(self, source: Source) -> list[Output]:
         if self.vision is None or not self.waits_for(source.file):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from chyme.digester import Calls, Digester, Makes, Promises, Runs, Source
+from chyme.digester import Calls, Makes, Promises, Runs, Source
 from chyme.model import File, Form, Kind, Lane, Output
+from chyme.models.model_digesters import VisionModelDigester, fingerprint_with_model
 from chyme.models.providers.endpoints import VisionSettings
 from chyme.models.weights.catalog import OBJECTS
 from chyme.pictures.object_detector import DetectorSettings, detect, fingerprint
@@ -21,10 +22,8 @@ from chyme.pictures.objects import (
 from chyme.pictures.preview_output import preview_of
 from chyme.pictures.vision_model import PROMPTS, ask_for_objects, size_of
 
-SLACK_SECONDS = 10.0  # the attempt may take this much longer than the model's answer
 
-
-class ImageObjects(Digester):
+class ImageObjects(VisionModelDigester):
     """Asks the vision model if one is configured, else the detector whose weights `chyme weights` fetches."""
 
     name = "image-objects"
@@ -48,22 +47,10 @@ class ImageObjects(Digester):
 
     @property
     def fingerprint(self) -> str:
-        vision_part = f"{self.vision.fingerprint}, prompts {PROMPTS}, " if self.vision else ""
-        return vision_part + fingerprint(self.detector)
+        return fingerprint_with_model(self.vision, PROMPTS, fingerprint(self.detector))
 
     def can_digest(self, file: File) -> bool:
         return file.kind is Kind.IMAGE
-
-    def waits_for(self, file: File) -> bool:
-        return self.vision is not None and self.vision.may_send(file.mime, file.size)
-
-    def asks(self, file: File) -> str | None:
-        return "vision" if self.waits_for(file) else None
-
-    def time_limit(self, source: Source) -> float:
-        """The model's time if one is asked, plus the detector's time, which is the fallback."""
-        model_seconds = self.vision.seconds + SLACK_SECONDS if self.vision and self.waits_for(source.file) else 0.0
-        return self.seconds + model_seconds
 
     def digest(self, source: Source) -> list[Output]:
         if self.vision is None or not self.waits_for(source.file):

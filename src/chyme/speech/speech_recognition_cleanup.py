@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from chyme.digester import Calls, Digester, Inputs, Makes, Promises, Runs, Source
+from chyme.digester import Calls, Inputs, Makes, Promises, Runs, Source
 from chyme.errors import UpstreamMissing
 from chyme.model import Artifact, File, Form, Kind, Lane, Output, Transcript
-from chyme.models.local.model import take_turn
+from chyme.models.model_digesters import LanguageModelDigester, fingerprint_with_model
 from chyme.models.providers.endpoints import LanguageSettings
 from chyme.models.providers.invalid_answer import InvalidAnswer
 from chyme.speech.transcripts.answer_cache import AnswerCache
@@ -32,7 +31,7 @@ CONTEXT = 200  # characters before and after a batch that serve as context
 COMPLAINTS = 5  # maximum problems listed to a model at once
 
 
-class SpeechRecognitionCleanup(Digester):
+class SpeechRecognitionCleanup(LanguageModelDigester):
     """The same segments with only their text corrected: by the language model if there is one, otherwise by rules.
 
     If a model twice returns anything but a correction, the rules correct that part, and `degraded` says so.
@@ -54,20 +53,10 @@ class SpeechRecognitionCleanup(Digester):
 
     @property
     def fingerprint(self) -> str:
-        asked = f"{self.language.fingerprint}, prompts {PROMPTS}, " if self.language else ""
-        return f"{asked}rules {RULES}"
+        return fingerprint_with_model(self.language, PROMPTS, f"rules {RULES}")
 
     def can_digest(self, file: File) -> bool:
         return file.kind in (Kind.AUDIO, Kind.VIDEO)
-
-    def waits_for(self, file: File) -> bool:
-        return self.language is not None
-
-    def asks(self, file: File) -> str | None:
-        return "llm" if self.language else None
-
-    def turn(self, file: File) -> AbstractContextManager[object]:
-        return take_turn(self.language.endpoint, file.name) if self.language else super().turn(file)
 
     def time_limit(self, source: Source) -> float:
         return self._attempt_seconds + SLACK_SECONDS if self.language else self.seconds

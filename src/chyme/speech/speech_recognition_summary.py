@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from chyme.digester import Calls, Digester, Inputs, Makes, Promises, Source
+from chyme.digester import Calls, Inputs, Makes, Promises, Source
 from chyme.model import File, Form, Kind, Lane, Output, Transcript
-from chyme.models.local.model import take_turn
+from chyme.models.model_digesters import LanguageModelDigester, fingerprint_with_model
 from chyme.models.providers.endpoints import LanguageSettings
 from chyme.speech.speech_recognition_cleanup import LOCAL, transcript_of
 from chyme.speech.transcripts.cleanup_rules import RULES as TIDY_RULES
@@ -28,7 +27,7 @@ PICKED = f"Picked from the transcript by rules ({LOCAL})."
 ITSELF = f"The transcript itself ({LOCAL})."
 
 
-class SpeechRecognitionSummary(Digester):
+class SpeechRecognitionSummary(LanguageModelDigester):
     """Markdown: the main point, then topics, actions and questions, with times that link into the recording.
 
     Written by the language model if there is one, otherwise extracted by rules; the last line says which.
@@ -51,25 +50,10 @@ class SpeechRecognitionSummary(Digester):
     @property
     def fingerprint(self) -> str:
         rules = f"rules {RULES}.{TIDY_RULES}"
-        if self.language is None:
-            return rules
-        return f"{self.language.fingerprint}, prompts {PROMPTS}, {self.language.characters} characters, {rules}"
+        return fingerprint_with_model(self.language, PROMPTS, rules, long_texts=True)
 
     def can_digest(self, file: File) -> bool:
         return file.kind in (Kind.AUDIO, Kind.VIDEO)
-
-    def waits_for(self, file: File) -> bool:
-        return self.language is not None
-
-    def asks(self, file: File) -> str | None:
-        return "llm" if self.language else None
-
-    def turn(self, file: File) -> AbstractContextManager[object]:
-        return take_turn(self.language.endpoint, file.name) if self.language else super().turn(file)
-
-    def time_limit(self, source: Source) -> float:
-        """With a model: its time plus that of the rules, which are used when it fails."""
-        return self.seconds + (self.language.seconds if self.language else 0.0)
 
     def digest(self, source: Source) -> list[Output]:
         transcript = transcript_of(source)
@@ -107,10 +91,7 @@ def _summarise_by_model(
         plain_line(answer.takeaway)[:TAKEAWAY_LENGTH],
         *(_convert_points(points, transcript) for points in (answer.topics, answer.actions, answer.questions)),
     )
-    part = (
-        "" if excerpts.share == 1.0 else f" from its beginning, middle and end, {max(excerpts.share, 0.01):.0%} of it"
-    )
-    return summary, f"Written by {settings.model}{part}."
+    return summary, f"Written by {settings.model}{excerpts.note}."
 
 
 def _convert_points(points: Iterable[SpokenPoint], transcript: Transcript) -> tuple[Point, ...]:

@@ -15,6 +15,11 @@ class Excerpts:
     text: str
     share: float  # from 0 to 1
 
+    @property
+    def note(self) -> str:
+        """What was left out, to follow "written by the model"; empty if nothing was."""
+        return "" if self.share == 1.0 else f" from its beginning, middle and end, {max(self.share, 0.01):.0%} of it"
+
 
 def take_excerpts(lines: Sequence[str], characters: int, gap: str) -> Excerpts:
     """The lines if they fit, otherwise three stretches of them, with `gap` where lines are left out."""

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from contextlib import AbstractContextManager
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from chyme.core.files.untrusted_files import open_untrusted, write_atomically
-from chyme.digester import Digester, Inputs, Makes, Promises, Runs, Source
+from chyme.digester import Inputs, Makes, Promises, Runs, Source
 from chyme.documents.properties.reader import PROPERTIES, properties_of
 from chyme.errors import UnreadableFile
 from chyme.files.link_files import link_note_of
 from chyme.model import File, Form, Kind, Lane, Output
-from chyme.models.local.model import take_turn
+from chyme.models.model_digesters import SLACK_SECONDS, LanguageModelDigester, fingerprint_with_model
 from chyme.models.providers.endpoints import LanguageSettings
 from chyme.text import language_detection as languages
 from chyme.text.decoding import read_text
@@ -48,12 +47,12 @@ if TYPE_CHECKING:
 KINDS = (Kind.URL, Kind.DOCUMENT, Kind.AUDIO, Kind.VIDEO, Kind.TEXT)
 MAX_INPUT_CHARS = 5_000_000  # characters of a text
 PREPARED, PREPARED_BYTES = "classification.json", 16 << 20  # passed from prepare() to digest()
-SLACK_SECONDS = 10.0  # the digester waits longer than the answer may take
 METADATA = "url-metadata"
+PROMPTS = f"{PROMPT_VERSION}.{CHECKS_VERSION}"
 _LONG_TEXTS = ("url-crawl-content", "doc-to-markdown")
 
 
-class ClassifyDocument(Digester):
+class ClassifyDocument(LanguageModelDigester):
     """Asks the language model if there is one, else uses rules; `engine` in the JSON says which it was.
 
     Only those parts of a model's answer are used that agree with the text: see classification/model_answer_checks.py.
@@ -78,10 +77,7 @@ class ClassifyDocument(Digester):
     @property
     def fingerprint(self) -> str:
         rules = f"rules {document_rules.RULES_VERSION}.{DATE_RULES}.{PROPERTIES}, {languages.fingerprint()}"
-        if self.language is None:
-            return rules
-        model = f"{self.language.fingerprint}, prompts {PROMPT_VERSION}.{CHECKS_VERSION}"
-        return f"{model}, {self.language.characters} characters, {rules}"
+        return fingerprint_with_model(self.language, PROMPTS, rules, long_texts=True)
 
     @property
     def max_text(self) -> int:
@@ -90,15 +86,6 @@ class ClassifyDocument(Digester):
     def can_digest(self, file: File) -> bool:
         return file.kind in KINDS
 
-    def waits_for(self, file: File) -> bool:
-        return self.language is not None
-
-    def asks(self, file: File) -> str | None:
-        return self.language.endpoint.prefix if self.language else None
-
-    def turn(self, file: File) -> AbstractContextManager[object]:
-        return take_turn(self.language.endpoint, file.name) if self.language else super().turn(file)
-
     def time_limit(self, source: Source) -> float:
         return self.seconds if self.language is None else max(self.seconds, self.language.seconds + SLACK_SECONDS)
 
@@ -106,17 +93,12 @@ class ClassifyDocument(Digester):
         """Write the result of the rules and the input for the model into the scratch folder."""
         texts = _read_texts(source)
         characters = self.language.characters if self.language else 0
-        write_atomically(
-            source.scratch / PREPARED,
-            model_input_to_json(build_model_input(texts, _classify_by_rules(source, texts), characters)),
-        )
+        write_prepared(source, build_model_input(texts, _classify_by_rules(source, texts), characters))
 
     def digest(self, source: Source) -> list[Output]:
         if self.language is None:
             return [self._to_output(_classify_by_rules(source, _read_texts(source)))]
-        prepared = read_prepared(source.scratch)
-        if prepared is None:
-            raise UnreadableFile(f"{source.file.name}: the question for the model cannot be read; run it again")
+        prepared = require_prepared(source)
         if not prepared.text.strip():
             return [self._to_output(prepared.rules)]
         return [self._to_output(_classify_by_model(source, prepared, self.language))]
@@ -133,6 +115,19 @@ def content_of(found: Classification) -> str | None:
     """The output's content; None if no field is known."""
     is_known = found.title or found.summary or found.date or found.language or found.tags
     return as_json(found) if is_known else None
+
+
+def write_prepared(source: Source, prepared: ModelInput) -> None:
+    """Leave the result of the rules and the input for the model to digest() and without_model()."""
+    write_atomically(source.scratch / PREPARED, model_input_to_json(prepared))
+
+
+def require_prepared(source: Source) -> ModelInput:
+    """What prepare() wrote; UnreadableFile if it is missing or malformed."""
+    prepared = read_prepared(source.scratch)
+    if prepared is None:
+        raise UnreadableFile(f"{source.file.name}: the question for the model cannot be read; run it again")
+    return prepared
 
 
 def read_prepared(scratch: Path) -> ModelInput | None:

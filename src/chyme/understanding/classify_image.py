@@ -4,32 +4,27 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from chyme.core.files.untrusted_files import write_atomically
-from chyme.digester import Digester, Inputs, Makes, Promises, Runs, Source
-from chyme.errors import UnreadableFile
+from chyme.digester import Inputs, Makes, Promises, Runs, Source
 from chyme.model import File, Form, Kind, Lane, Output
+from chyme.models.model_digesters import SLACK_SECONDS, VisionModelDigester, fingerprint_with_model
 from chyme.models.providers.endpoints import VisionSettings
 from chyme.pictures.image_objects import not_sent_note
 from chyme.pictures.preview_output import preview_of
 from chyme.text import language_detection as languages
 from chyme.understanding.classification import document_rules
-from chyme.understanding.classification.model_answer_checks import (
-    CHECKS_VERSION,
-    AnswerCheck,
-    ModelQuestion,
-    merge_with_rules,
-)
-from chyme.understanding.classification.model_input import ModelInput, model_input_to_json
-from chyme.understanding.classification.model_prompt import PROMPT_VERSION, ask_about_picture
+from chyme.understanding.classification.model_answer_checks import AnswerCheck, ModelQuestion, merge_with_rules
+from chyme.understanding.classification.model_input import ModelInput
+from chyme.understanding.classification.model_prompt import ask_about_picture
 from chyme.understanding.classification.picture_rules import classify_picture_by_rules as classified
 from chyme.understanding.classification.result import Classification
 from chyme.understanding.classify_document import (
-    PREPARED,
-    SLACK_SECONDS,
+    PROMPTS,
     content_of,
     last_seen,
     read_prepared,
+    require_prepared,
     to_model_answer,
+    write_prepared,
 )
 from chyme.understanding.dates.document_date import RULES_VERSION as DATE_RULES
 
@@ -37,7 +32,7 @@ OCR = "image-ocr"
 MAX_WORDS_CHARS = 4000  # characters of the recognised words; the picture shows them anyway
 
 
-class ClassifyImage(Digester):
+class ClassifyImage(VisionModelDigester):
     """Asks the vision model if there is one, else uses rules on what the other digesters found in the picture.
 
     The camera's date wins over any date that a model reads in the picture.
@@ -60,28 +55,17 @@ class ClassifyImage(Digester):
     @property
     def fingerprint(self) -> str:
         rules = f"rules {document_rules.RULES_VERSION}.{DATE_RULES}, {languages.fingerprint()}"
-        return (
-            f"{self.vision.fingerprint}, prompts {PROMPT_VERSION}.{CHECKS_VERSION}, {rules}" if self.vision else rules
-        )
+        return fingerprint_with_model(self.vision, PROMPTS, rules)
 
     def can_digest(self, file: File) -> bool:
         return file.kind is Kind.IMAGE
-
-    def waits_for(self, file: File) -> bool:
-        return self.vision is not None and self.vision.may_send(file.mime, file.size)
-
-    def asks(self, file: File) -> str | None:
-        return self.vision.endpoint.prefix if self.vision and self.waits_for(file) else None
 
     def time_limit(self, source: Source) -> float:
         return max(self.seconds, self.vision.seconds + SLACK_SECONDS) if self.vision else self.seconds
 
     def prepare(self, source: Source) -> None:
         """Write the result of the rules and the recognised words into the scratch folder."""
-        write_atomically(
-            source.scratch / PREPARED,
-            model_input_to_json(ModelInput(_classify_by_rules(source), _words_in(source), where=OCR)),
-        )
+        write_prepared(source, ModelInput(_classify_by_rules(source), _words_in(source), where=OCR))
 
     def digest(self, source: Source) -> list[Output]:
         if self.vision is not None and self.waits_for(source.file):
@@ -98,9 +82,7 @@ class ClassifyImage(Digester):
 
 
 def _classify_by_model(source: Source, vision: VisionSettings) -> Classification:
-    file, jpeg, prepared = source.file, preview_of(source), read_prepared(source.scratch)
-    if prepared is None:
-        raise UnreadableFile(f"{file.name}: the question for the model cannot be read; run it again")
+    file, jpeg, prepared = source.file, preview_of(source), require_prepared(source)
     words = prepared.text[:MAX_WORDS_CHARS]
     question = ModelQuestion(file.name, words, OCR, last_seen(file), prepared.rules, is_prose=False)
     check = AnswerCheck(question)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from chyme.digester import Calls, Digester, Inputs, Makes, Promises, Source
+from chyme.digester import Calls, Inputs, Makes, Promises, Source
 from chyme.errors import UpstreamMissing
 from chyme.model import File, Form, Kind, Lane, Output
-from chyme.models.local.model import take_turn
+from chyme.models.model_digesters import LanguageModelDigester, fingerprint_with_model
 from chyme.models.providers.endpoints import LanguageSettings
 from chyme.speech.speech_recognition_cleanup import LOCAL
 from chyme.text.excerpts import take_excerpts
@@ -38,7 +37,7 @@ _GAP_MARK = "[a part of the page is left out here]"
 _MAX_LINE_CHARS = 2000  # of a line sent to the model
 
 
-class UrlCrawlSummary(Digester):
+class UrlCrawlSummary(LanguageModelDigester):
     """Markdown: three to five points, then how they were made.
 
     The language model writes them if there is one; otherwise rules pick them from the page's sentences. The last line
@@ -60,10 +59,7 @@ class UrlCrawlSummary(Digester):
 
     @property
     def fingerprint(self) -> str:
-        rules = f"rules {RULES}"
-        if self.language is None:
-            return rules
-        return f"{self.language.fingerprint}, prompts {PROMPT_VERSION}, {self.language.characters} characters, {rules}"
+        return fingerprint_with_model(self.language, PROMPT_VERSION, f"rules {RULES}", long_texts=True)
 
     @property
     def max_text(self) -> int:
@@ -71,19 +67,6 @@ class UrlCrawlSummary(Digester):
 
     def can_digest(self, file: File) -> bool:
         return file.kind is Kind.URL
-
-    def waits_for(self, file: File) -> bool:
-        return self.language is not None
-
-    def asks(self, file: File) -> str | None:
-        return "llm" if self.language else None
-
-    def turn(self, file: File) -> AbstractContextManager[object]:
-        return take_turn(self.language.endpoint, file.name) if self.language else super().turn(file)
-
-    def time_limit(self, source: Source) -> float:
-        """With a model: its time plus that of the rules, which step in when it fails."""
-        return self.seconds + (self.language.seconds if self.language else 0.0)
 
     def digest(self, source: Source) -> list[Output]:
         return [self._output(source, self.language)]
@@ -124,5 +107,4 @@ def _ask_model(
         return find_problem([plain_line(point) for point in answer.points], excerpt.text, language)
 
     answer = ask_for_points(calls, name, excerpt.text, language, settings, wrong)
-    part = "" if excerpt.share == 1.0 else f" from its beginning, middle and end, {max(excerpt.share, 0.01):.0%} of it"
-    return [plain_line(point) for point in answer.points], f"Written by {settings.model}{part}."
+    return [plain_line(point) for point in answer.points], f"Written by {settings.model}{excerpt.note}."
