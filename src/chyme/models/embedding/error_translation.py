@@ -1,4 +1,4 @@
-"""Translate errors of an embedding service into digest errors. The only place that inspects them."""
+"""Translate unsuccessful responses of an embedding service into digest errors."""
 
 from __future__ import annotations
 
@@ -8,26 +8,12 @@ from typing import TYPE_CHECKING
 from chyme.errors import DigestError
 from chyme.models.providers.endpoints import Endpoint
 from chyme.models.providers.retry_after import parse_retry_after
-from chyme.models.providers.service_faults import (
-    Fault,
-    error_details,
-    fault_of_response,
-    fault_of_transport,
-    service_error,
-)
+from chyme.models.providers.service_faults import Fault, error_details, fault_of_response, service_error
 
 if TYPE_CHECKING:
     import httpx2
 
 _TOO_LONG = re.compile(r"context.{0,20}(length|size|window)|too (large|long)|input length|maximum.{0,20}tokens")
-
-
-def translate_error(error: Exception, name: str, endpoint: Endpoint) -> DigestError | None:
-    """Our error for a transport error; None if the service is not to blame."""
-    if isinstance(error, DigestError):
-        return error
-    fault = fault_of_transport(error)
-    return service_error(fault, name, endpoint, seconds=f"{endpoint.seconds:.3g}") if fault else None
 
 
 def response_error(answer: httpx2.Response, name: str, endpoint: Endpoint) -> DigestError:

@@ -10,10 +10,10 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from chyme.digester import Calls
-from chyme.models.embedding.error_translation import response_error, translate_error
+from chyme.models.embedding.error_translation import response_error
 from chyme.models.providers.endpoints import Endpoint
 from chyme.models.providers.service_call import call_service
-from chyme.models.providers.service_faults import Fault, service_error
+from chyme.models.providers.service_faults import Fault, service_error, transport_error
 from chyme.models.providers.structured_request import check_endpoint
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def embed_remotely(
         endpoint,
         calls,
         lambda transport: _send_batches(endpoint, settings.dimension, batches, transport, name, progress),
-        lambda error, _last: translate_error(error, name, endpoint),
+        lambda error, _last: transport_error(error, name, endpoint, endpoint.seconds),
     )
     return b"".join(_little_endian(row) for row in rows)
 

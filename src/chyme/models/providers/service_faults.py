@@ -107,17 +107,21 @@ _BY_STATUS = {
 }
 
 
-def fault_of_transport(error: Exception) -> Fault | None:
-    """What it means that no response came; None if the service is not to blame."""
+def transport_error(
+    error: Exception, name: str, endpoint: Endpoint, seconds: float, setting: str = "seconds"
+) -> DigestError | None:
+    """Our error when no response came within `seconds`, which `setting` allows; None if the service is not to blame."""
     import httpx2
 
     match error:
+        case DigestError():
+            return error
         case TimeoutError() | httpx2.TimeoutException():
-            return Fault.TIMED_OUT
+            return service_error(Fault.TIMED_OUT, name, endpoint, seconds=f"{seconds:.3g}", setting=setting)
         case httpx2.TransportError():
-            return Fault.UNREACHABLE
+            return service_error(Fault.UNREACHABLE, name, endpoint)
         case httpx2.HTTPError() | httpx2.InvalidURL():
-            return Fault.WRONG_SERVICE
+            return service_error(Fault.WRONG_SERVICE, name, endpoint)
     return None
 
 

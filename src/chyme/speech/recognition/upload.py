@@ -15,9 +15,9 @@ from chyme.models.providers.service_faults import (
     Fault,
     error_details,
     fault_of_response,
-    fault_of_transport,
     model_name,
     service_error,
+    transport_error,
 )
 from chyme.speech.recognition.endpoint import SpeechEndpoint
 from chyme.speech.recognition.service_responses import TranscriptionResponse, parse_response
@@ -75,17 +75,8 @@ def upload(
         endpoint.endpoint,
         calls,
         lambda transport: _send(name, audio, endpoint, language, format_index, transport, seconds),
-        lambda error, _last: _translate_error(error, name, endpoint, seconds),
+        lambda error, _last: transport_error(error, name, endpoint.endpoint, seconds, "request_seconds"),
     )
-
-
-def _translate_error(error: Exception, name: str, endpoint: SpeechEndpoint, seconds: float) -> DigestError | None:
-    if isinstance(error, DigestError):
-        return error
-    fault = fault_of_transport(error)
-    if fault is None:
-        return None
-    return service_error(fault, name, endpoint.endpoint, seconds=f"{seconds:.3g}", setting="request_seconds")
 
 
 async def _send(
