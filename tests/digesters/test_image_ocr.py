@@ -12,7 +12,6 @@ from typing import BinaryIO
 
 import pytest
 from PIL import Image
-from upstreams import upstream
 
 from chyme.core.children.runner import Family, Runner
 from chyme.core.children.task import Task
@@ -63,7 +62,7 @@ def shown(name: str, data: bytes, scratch: Path) -> Shown:
         faces = make_preview_and_thumbnail("preview.jpg", image)
     content = json.dumps(facts | ({"frames": frames} if frames > 1 else {}))
     artifacts = {artifact.filename: artifact.data for artifact in faces}
-    return Shown(data, file, upstream("image-preview", content, (), artifacts), scratch)
+    return Shown(data, file, Upstream("image-preview", content, (), artifacts), scratch)
 
 
 def sample(name: str, scratch: Path) -> Shown:
@@ -178,7 +177,7 @@ def test_a_line_across_two_tiles_keeps_each_of_its_words_once(tmp_path: Path) ->
 
 def test_without_a_preview_there_is_nothing_to_read(tmp_path: Path) -> None:
     source = sample("sign.jpg", tmp_path)
-    for preview in (None, upstream("image-preview", "{}")):
+    for preview in (None, Upstream("image-preview", "{}")):
         with pytest.raises(UpstreamMissing, match=r"^sign\.jpg: .*image-preview"):
             ImageOcr().digest(replace(source, preview=preview))
 

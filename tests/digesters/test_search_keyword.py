@@ -12,6 +12,7 @@ import pytest
 from upstreams import upstream
 
 from chyme.digester import StaysHome
+from chyme.digesters import load
 from chyme.model import File, Kind, Output, Place, Stamp, Upstream
 from chyme.search.search_keyword import SearchKeyword
 
@@ -52,8 +53,9 @@ def test_it_reads_every_output_whose_change_must_reach_the_index() -> None:
 
 
 def test_it_waits_for_nothing_that_says_what_a_file_is() -> None:
-    assert {"tags", "classify-document", "classify-image", "slug"}.isdisjoint(SearchKeyword.reads)
-    assert SearchKeyword.inputs.optional == {
+    [search] = [digester for digester in load({}).registry if isinstance(digester, SearchKeyword)]
+    assert {"tags", "classify-document", "classify-image", "slug"}.isdisjoint(search.reads)
+    assert search.inputs.optional == {
         "image-captioning", "image-objects", "speech-recognition-cleanup", "speech-recognition-summary",
         "url-crawl-summary",
     }  # fmt: skip
