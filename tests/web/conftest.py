@@ -18,9 +18,9 @@ from chyme.doors.http.vault_api import create_vault_api
 def quick_passwords(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Hashing a password takes 64 MB and a core, by design; tests/doors/ and tests/end_to_end/ do that in earnest."""
     monkeypatch.setattr(passwords, "_hasher", PasswordHasher(time_cost=1, memory_cost=8, parallelism=1))
-    passwords._nobody.cache_clear()
+    passwords._dummy_hash.cache_clear()
     yield
-    passwords._nobody.cache_clear()
+    passwords._dummy_hash.cache_clear()
 
 
 @pytest.fixture
