@@ -51,7 +51,7 @@ class Resemblyzer(Encoder):
         self._filters = _mel(FRAME)
         self._taper = numpy.hanning(FRAME + 1)[:-1]
 
-    def _vectors(self, heard: Sequence[Floats]) -> Floats:
+    def _run_network(self, heard: Sequence[Floats]) -> Floats:
         frames = numpy.stack([self._energy(piece) for piece in heard], axis=1)
         return _unit(self._session.run(None, {"frames": frames})[0])
 
@@ -73,7 +73,7 @@ class VoiceFilter(Encoder):
         self._filters = _mel(self.POINTS)
         self._taper = numpy.pad(numpy.hamming(FRAME + 1)[:-1], (self.POINTS - FRAME) // 2)
 
-    def _vectors(self, heard: Sequence[Floats]) -> Floats:
+    def _run_network(self, heard: Sequence[Floats]) -> Floats:
         return _unit(numpy.stack([self._voice_of(piece) for piece in heard]))
 
     def _voice_of(self, piece: Floats) -> Floats:

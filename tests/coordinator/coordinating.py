@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import MappingProxyType
@@ -18,7 +19,7 @@ from chyme.core.pipeline.digest_state import RetryPolicy
 from chyme.core.pipeline.registry_rules import Rules
 from chyme.core.store import digests, documents, file_requests, files
 from chyme.core.store.sqlite.database import Database
-from chyme.digester import PREPARING, WITHOUT, Digester, Inputs, Makes, Promises, Runs, Source
+from chyme.digester import PREPARING, WITHOUT, Digester, Makes, Source
 from chyme.errors import DigestError
 from chyme.model import Again, File, Lane, Limits, Output, iso
 from chyme.models.providers.availability import Allowance as Spending
@@ -70,9 +71,9 @@ class Told(Digester):
         self.outputs = outputs or (name,)
         self.traits = {output: TRAITS.get(output, Makes()) for output in self.outputs}
         self.reads = reads
-        self.inputs = Inputs(optional=optional_reads)
-        self.runs = Runs(lane=lane, waits=waits, prepares=prepare is not None)
-        self.promises = Promises(reusable=reusable, captures=captures, falls_back=instead is not None)
+        self.inputs = replace(self.inputs, optional=optional_reads)
+        self.runs = replace(self.runs, lane=lane, waits=waits, prepares=prepare is not None)
+        self.promises = replace(self.promises, reusable=reusable, captures=captures, falls_back=instead is not None)
         self.provider = provider
         self._instead = instead or super().without_model
         self._prepare = prepare or super().prepare

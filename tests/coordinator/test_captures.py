@@ -115,7 +115,12 @@ def test_a_link_to_another_page_keeps_nothing_of_the_first(bench: Open) -> None:
 def kept_link(bench: Open, facts: str) -> tuple[Bench, int, Told]:
     page = Output("url-crawl-content", "what it said", (Artifact(THUMBNAIL, b"jpg"),))
     outputs = ("url-crawl-content", "url-metadata")
-    crawl = Told("url-crawl", lambda _source: [page, Output("url-metadata", facts)], outputs=outputs, captures=True)
+    crawl = Told(
+        "url-crawl",
+        lambda _source: [page, Output("url-metadata", facts, title="The mill")],
+        outputs=outputs,
+        captures=True,
+    )
     text = Told("text", lambda source: [Output("text", source.open().read().decode())], reads=outputs)
     vault = bench(crawl, text)
     link = vault.drop("a.md", "https://example.org/mill\n\nfor the summer\n")

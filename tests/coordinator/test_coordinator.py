@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -427,7 +428,7 @@ def test_every_verdict_is_told_as_an_event_and_the_database_agrees_with_itself(b
 
 def test_what_was_kept_for_another_attempt_goes_once_the_verdict_is_in(bench: Open) -> None:
     reads = Told("read", lambda source: [Output("read", str((source.scratch / "page").write_text("1")))])
-    reads.runs.keeps_scratch = True  # type: ignore[misc]
+    reads.runs = replace(reads.runs, keeps_scratch=True)
     vault = bench(reads)
     note = vault.drop("note.txt")
     vault.process(note)

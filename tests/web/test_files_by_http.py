@@ -88,7 +88,7 @@ def test_what_makes_no_sense_is_refused(http: TestClient, asked: str) -> None:
 @pytest.mark.parametrize("cursor", ["x", "bm9wZQ", "%00", "%F0%9F%99%82", "W10="])
 def test_a_forged_cursor_is_refused_in_a_sentence(http: TestClient, cursor: str) -> None:
     answer = http.get(f"/api/files?cursor={cursor}")
-    assert answer.status_code == 400 and "begin again" in answer.json()["detail"]
+    assert answer.status_code == 400 and "start again" in answer.json()["detail"]
 
 
 def test_one_file_is_told_without_its_digests(app: App, http: TestClient) -> None:

@@ -231,7 +231,7 @@ def test_what_makes_no_sense_in_an_address_is_passed_over(looked_at: TestClient,
 
 def test_a_forged_cursor_is_refused_with_a_sentence(http: TestClient) -> None:
     answer = http.get("/ui/shelf?cursor=forged")
-    assert answer.status_code == 400 and "begin again" in answer.json()["detail"]
+    assert answer.status_code == 400 and "start again" in answer.json()["detail"]
 
 
 def test_a_large_vault_does_not_wait_for_its_counts_but_remembers_them(app: App) -> None:
