@@ -194,7 +194,9 @@ def test_reset_of_the_whole_vault_makes_everything_again(chyme: RunningChyme) ->
     away = (chyme.vault / "note 0.md").rename(chyme.folder / "away.md")
 
     assert chyme.run("digest", seconds=30).code == 0
-    assert chyme.rows("SELECT count(*) FROM requests") == [(1,)], "the wish for what is away is kept"
+    # A worker may have taken the file before the scan missed it: then its digests wait, and not the request.
+    waiting = "SELECT file_id FROM requests UNION SELECT file_id FROM digests WHERE status = 'todo' AND held = 1"
+    assert len(chyme.rows(waiting)) == 1, "the wish for what is away is kept"
     away.rename(chyme.vault / "note 0.md")
     assert chyme.run("digest").code == 0
 
