@@ -149,7 +149,7 @@ def test_fifty_clients_hear_every_event_of_a_digestion_and_those_that_vanish_dis
         assert ear.ids() == told
         assert not [event for _, event, _ in ear.heard if event == "reset"]
     metrics = server.http.get("/metrics").text
-    assert f'chyme_events_clients{{vault="{chyme.vault.name}"}} {CLIENTS}\n' in metrics
+    assert f'chyme_events_clients{{vault="{chyme.vault.name}"}} {CLIENTS}.0\n' in metrics
     assert server.end(signal.SIGINT) == 0
 
 
