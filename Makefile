@@ -65,7 +65,7 @@ test: $(READY_TO_TEST) ## Run every check and every test
 	$(PYTEST)
 
 check: JOBS = $(shell nproc)  # these start no processes and wait for nothing
-check: $(READY_TO_TEST) ## The same without the slow tests, in a minute
+check: $(READY_TO_TEST) ## The same without the slow tests
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/mypy

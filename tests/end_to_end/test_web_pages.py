@@ -245,14 +245,13 @@ def test_a_host_that_asks_for_a_pause_gets_it_and_its_other_links_spend_no_attem
     link(chyme, "busy.txt", local_sites.busy(web, 429, 600))
     server = chyme.serve()
     try:
-        wait_until(lambda: digests_of(chyme, "busy.txt")["url-crawl-content"]["error_category"] == "rate_limit")
-        link(chyme, "late.txt", local_sites.article(web, "/late"))
-        wait_until(
-            lambda: chyme.rows(
-                "SELECT 1 FROM digests WHERE file_path = 'late.txt' AND digester = 'url-crawl-content'"
-                " AND error_category = 'rate_limit'"
-            )
+        held = (
+            "SELECT 1 FROM digests"
+            " WHERE file_path = ? AND digester = 'url-crawl-content' AND error_category = 'rate_limit'"
         )
+        wait_until(lambda: chyme.rows(held, "busy.txt"))
+        link(chyme, "late.txt", local_sites.article(web, "/late"))
+        wait_until(lambda: chyme.rows(held, "late.txt"))
         busy, late = (digests_of(chyme, name)["url-crawl-content"] for name in ("busy.txt", "late.txt"))
     finally:
         assert server.end(signal.SIGTERM) == 0
