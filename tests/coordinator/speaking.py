@@ -69,7 +69,9 @@ class Listening:
         self.bench = open_bench(self.ear, SpeakerEmbedding(), SearchKeyword())
         self.people = People(self.bench.database, self.bench.clock, file_terms.rewrite)
         self.documents = Documents(self.bench.database, self.bench.rules, self.bench.clock)
-        self.index = Search(self.bench.database.read, SqliteIndex(self.bench.database.read))
+        self.index = Search(
+            self.bench.database.read, SqliteIndex(self.bench.database.read), form_of=self.bench.rules.form_of
+        )
 
     def drop(self, name: str, *spoken: Heard, note: str = "") -> int:
         """A recording, digested."""

@@ -57,7 +57,9 @@ class Tagging:
         self.meaning = Told(TAG_EMBEDDINGS, embed, (TAGS,), reusable=False)
         self.bench = open_bench(Told(TAGS, propose, reusable=False), self.meaning, SearchKeyword())
         self.tags = VaultTags(self.bench.database, self.bench.clock, file_terms.rewrite)
-        self.index = Search(self.bench.database.read, SqliteIndex(self.bench.database.read))
+        self.index = Search(
+            self.bench.database.read, SqliteIndex(self.bench.database.read), form_of=self.bench.rules.form_of
+        )
 
     @property
     def db(self) -> sqlite3.Connection:
