@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from upstreams import form_of
 
 from chyme.doors.page.hit_address import hit_query
 from chyme.model import Kind, Place
@@ -11,8 +12,9 @@ from chyme.search.snippets import Snippet
 
 
 def hit(place: Place | None, source: str) -> Hit:
-    pieces = (Piece(source, Snippet("text", ()), place),) if place else ()
-    return Hit("a.pdf", "A", Kind.DOCUMENT, 1.0, ("words",), Snippet("text", ()), place, pieces)
+    pieces = (Piece(source, Snippet("text", ()), place, form=form_of(source)),) if place else ()
+    kind = Kind.IMAGE if source == "image-ocr" else Kind.DOCUMENT
+    return Hit("a.pdf", "A", kind, 1.0, ("words",), Snippet("text", ()), place, pieces)
 
 
 @pytest.mark.parametrize(
