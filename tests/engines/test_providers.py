@@ -304,12 +304,12 @@ def test_a_date_may_say_when_to_come_back() -> None:
 def test_one_that_takes_too_long_is_left_in_time_and_sees_us_go(way: str, answer: Answer) -> None:
     calls = FreeCalls()
     with ModelServer([answer]) as server:
-        with pytest.raises(TimedOut, match=r"within 0\.6 seconds; llm_seconds"):
-            asked(server, way, calls, seconds=0.6)
+        with pytest.raises(TimedOut, match=r"within 2(\.0)? seconds; llm_seconds"):
+            asked(server, way, calls, seconds=2.0)
         assert server.requests[0].hung_up.wait(AMPLE)
     (end,) = calls.ends
     assert (end.outcome, end.reply) == ("cancelled", None)
-    assert 0.3 < end.seconds < 5
+    assert end.seconds > 0.3
     assert [(provider, outage) for provider, _, outage in calls.ill] == [("llm", False)]
 
 
