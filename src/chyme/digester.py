@@ -118,7 +118,7 @@ class Inputs:
     """How a digester reads, besides `reads`."""
 
     optional: frozenset[str] = frozenset()  # subset of `reads` not waited for while a model makes them
-    forms: frozenset[Form] = frozenset()  # it also reads every other output of these forms, whoever makes it
+    forms: frozenset[Form] = frozenset()  # it also reads every other output of these forms, plug-ins' too
     artifacts: bool = True  # False: it reads only texts, so pictures are not sent to it
     file_name: bool = False  # True: the file's name is part of its input
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import asdict
 from datetime import datetime, timedelta
 from sqlite3 import Connection
@@ -23,14 +23,13 @@ from chyme.understanding.description import find_misdescribed
 from chyme.understanding.tables import edits
 
 
-def completed_content(db: Connection, file_id: int, outputs: Sequence[str]) -> str | None:
-    """The content of the first of these outputs that has any; of corrections only while they are completed."""
+def preferred_content(db: Connection, rules: Rules, file_id: int, form: Form) -> str | None:
+    """The content of the best output of a form that has any; of corrections only while they are completed."""
     rows = digests.of_file(db, file_id)
-    for number, name in enumerate(outputs, 1):
+    for name in rules.preferred(form):
         row = rows.get(name)
-        if row is None or (row.status is not Status.COMPLETED and number < len(outputs)):
-            continue
-        if content := digests.content(db, file_id, name):
+        stale = row is not None and row.status is not Status.COMPLETED and rules.traits[name].corrects is not None
+        if row is not None and not stale and (content := digests.content(db, file_id, name)):
             return content
     return None
 
@@ -99,7 +98,7 @@ class Documents:
         """Return the transcript of a file, corrected if possible, and the names of named speakers."""
         with self._database.snapshot() as db:
             file = self.find(db, path)
-            content = completed_content(db, file.id, self._rules.preferred(Form.TRANSCRIPT))
+            content = preferred_content(db, self._rules, file.id, Form.TRANSCRIPT)
             people = voices.speakers_by_file(db, [file.id]).get(file.id, {})
         if content is None:
             return None

@@ -15,7 +15,7 @@ from chyme.text.searchable_text import without_notes
 
 TEXT_LIMIT = 5_000_000  # characters of one file
 FILE = "file"  # the source name of passages from the file itself
-# Every output of these forms is searched, whoever makes it.
+# Every output of these forms is searched, those of plug-ins too.
 SEARCHED_FORMS = frozenset(
     {
         *(Form.TEXT, Form.TRANSCRIPT, Form.SUMMARY, Form.CAPTION, Form.OBJECTS),

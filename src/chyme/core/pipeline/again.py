@@ -27,7 +27,7 @@ BATCH = 200  # files in one transaction
 def request_again(database: Database, rules: Rules, file_ids: Sequence[int], again: Again, now: str) -> int:
     """Put digests of these files back into the queue. Returns how many, not counting those of a reset.
 
-    A reset deletes content, so it is stored as a request: whoever takes the file next, or has it, carries it out.
+    A reset deletes content, so it is stored as a request, which the file's present or next worker carries out.
     """
     count = 0
     for start in range(0, len(file_ids), BATCH):
@@ -44,7 +44,7 @@ def request_again(database: Database, rules: Rules, file_ids: Sequence[int], aga
 
 
 def make_again(db: Connection, rules: Rules, file_id: int, again: Again, now: str) -> int:
-    """Put digests of a file that nobody works on, or only the caller, back into the queue. Returns how many."""
+    """Put digests of a file back into the queue. No other worker may have the file. Returns how many."""
     file = files.by_id(db, file_id)
     if file is None or file.vanished_at is not None:
         return 0

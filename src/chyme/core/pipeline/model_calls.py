@@ -1,4 +1,4 @@
-"""What the pipeline needs from whoever keeps account of calls to models."""
+"""What the pipeline needs to know about calls to models: budgets, pauses and rests."""
 
 from __future__ import annotations
 

@@ -123,15 +123,15 @@ def _is_readable(digester: Digester, row: Digest | None) -> bool:
 
 def input_hash(digester: Digester, file: File, rows: Mapping[str, Digest]) -> str:
     """What the outcome depends on, besides the recipe: equal hashes may share one result."""
-    told = [file.hash, file.kind, file.mime, file.name if digester.inputs.file_name else ""]
+    parts = [file.hash, file.kind, file.mime, file.name if digester.inputs.file_name else ""]
     for name in digester.reads:
         row = rows.get(name)
         nothing = name in digester.inputs.optional and row is not None and row.content_hash is None
         if row is None or nothing or not _is_readable(digester, row):
-            told.append(f"{name}=")
+            parts.append(f"{name}=")
         else:  # what was made before and is being made again is never the same as what comes
-            told.append(f"{name}={row.content_hash if row.status is Status.COMPLETED else f'?{row.content_hash}'}")
-    return hashlib.sha256("\0".join(told).encode("utf-8", "surrogateescape")).hexdigest()
+            parts.append(f"{name}={row.content_hash if row.status is Status.COMPLETED else f'?{row.content_hash}'}")
+    return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogateescape")).hexdigest()
 
 
 def downstream_of(registry: Iterable[Digester], output: str) -> tuple[str, ...]:
