@@ -75,7 +75,7 @@ def paths_in(stream: bytes) -> list[str]:
     return [data["path"] for _, event, data in said(stream) if event == "file"]
 
 
-async def heard_until(listener: Listener, enough: Callable[[bytes], object], seconds: float = 15.0) -> bytes:
+async def heard_until(listener: Listener, enough: Callable[[bytes], object], seconds: float = AMPLE) -> bytes:
     stream = b""
     async with asyncio.timeout(seconds):
         while not enough(stream):
@@ -186,6 +186,7 @@ def test_who_is_too_slow_looks_anew_and_holds_up_nobody(vault: Vault) -> None:
 
     async def work() -> None:
         slow, quick = vault.broadcast.listen(), vault.broadcast.listen()
+        await heard_until(quick, lambda stream: b"event: status" in stream)  # it is sent what comes from here on
         count = 0
         for burst in range(bursts):
             vault.tell(*(f"{burst}-{number}" for number in range(200)), detail=long)

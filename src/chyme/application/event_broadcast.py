@@ -124,8 +124,9 @@ class Broadcast:
         return events.id_range(self._database.read())[1]
 
     def listen(self, after: int | None = None, user: str | None = None) -> Listener:
-        """Add a listener for events from now on, or after this event. Call `leave` at the end. Runs in an event loop.
+        """Add a listener for the events after this one. Call `leave` at the end. Runs in an event loop.
 
+        Without `after` it is sent what happens after its first status, which the thread sends when it adds it.
         Listeners are counted for each `user`; None is not counted.
         """
         with self._guard:
