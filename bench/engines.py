@@ -198,7 +198,7 @@ def _resident(pid: int) -> float:
 
 def _starter() -> ModuleType:
     """What starts the servers for the tests."""
-    path = Path(__file__).parents[1] / "tests" / "contract" / "engine_servers.py"
+    path = Path(__file__).parents[1] / "tests" / "support" / "engine_servers.py"
     spec = importlib.util.spec_from_file_location("engine_servers", path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from coordinating import bench, clock  # noqa: F401  (fixtures)
 
 from chyme.core.store.sqlite import database
 
@@ -78,26 +79,126 @@ def corpus() -> Path:
 # They start real processes, load models or wait for real time, a second or so each, and there are many: `make check`
 # skips them.
 UNHURRIED = (
-    *("end_to_end/", "engines/children/", "watcher/test_watching_events", "watcher/test_still_files"),
-    *("engines/test_ocr", "engines/test_libreoffice", "engines/test_vision", "engines/test_weights"),
-    *("engines/test_speech", "engines/test_voices", "engines/test_language_model", "cli/test_people_command"),
-    *("digesters/test_speech_recognition", "cli/test_show_subtitles"),
-    *("digesters/test_url_crawl", "engines/test_browser", "engines/test_crawl_snapshot", "engines/test_crawl_fetch"),
-    *("engines/test_pictures", "engines/test_pages", "engines/test_objects", "engines/test_conversion"),
-    *("digesters/test_media_preview", "digesters/test_image_preview", "digesters/test_image_captioning"),
-    *("digesters/test_image_ocr", "digesters/test_doc_to_markdown", "digesters/test_doc_to_screenshot"),
-    *("engines/test_embedding", "digesters/test_tag_embeddings", "engines/test_local_model", "engines/test_model"),
-    *("digesters/test_classify", "app/test_rename", "cli/test_rename", "cli/test_edit"),
-    *("browser/", "mcp/", "web/test_pages_by_http"),
-    *("app/test_questions", "contract/", "digesters/test_search_semantic"),
-    *("web/test_door", "web/test_entrance", "doors/test_accounts"),
+    *(
+        "end_to_end/",
+        "browser/",
+        "core/children/",
+        "search/engines/",
+        "doors/mcp/",
+        "accounts/test_accounts",
+    ),
+    *(
+        "documents/test_conversion",
+        "documents/test_doc_to_markdown",
+        "documents/test_doc_to_screenshot",
+    ),
+    *(
+        "documents/test_libreoffice",
+        "documents/test_pages",
+        "doors/cli/test_edit_command",
+        "doors/cli/test_people_command",
+    ),
+    *(
+        "doors/cli/test_rename_command",
+        "doors/cli/test_show_subtitles",
+        "doors/http/test_authentication",
+    ),
+    *(
+        "doors/http/test_login",
+        "doors/http/test_pages_by_http",
+        "imaging/test_ocr",
+        "imaging/test_picture_decoding",
+    ),
+    *(
+        "models/test_embedding",
+        "models/test_embedding_endpoint",
+        "models/test_embedding_multilingual",
+        "models/test_embedding_passages",
+    ),
+    *(
+        "models/test_embedding_rounding",
+        "models/test_language_model",
+        "models/test_local_model",
+        "models/test_local_model_parts",
+    ),
+    *(
+        "models/test_weights",
+        "pictures/test_image_captioning",
+        "pictures/test_image_ocr",
+        "pictures/test_image_preview",
+    ),
+    *(
+        "pictures/test_object_detector",
+        "pictures/test_vision_answers",
+        "search/test_query_embedding",
+        "search/test_search_semantic",
+    ),
+    *(
+        "speech/test_media_preview",
+        "speech/test_recognition",
+        "speech/test_recognition_pieces",
+        "speech/test_recognition_remote",
+    ),
+    *(
+        "speech/test_recognition_sound",
+        "speech/test_speech_recognition",
+        "speech/test_speech_recognition_cleanup",
+    ),
+    *(
+        "speech/test_speech_recognition_summary",
+        "speech/test_voices",
+        "understanding/test_classify_document",
+    ),
+    *(
+        "understanding/test_classify_image",
+        "understanding/test_tag_embeddings",
+        "vault/test_unchanging_files",
+    ),
+    *(
+        "vault/test_watching_events",
+        "webpages/test_browser",
+        "webpages/test_browser_isolation",
+        "webpages/test_browser_parts",
+    ),
+    *(
+        "webpages/test_fetch",
+        "webpages/test_fetch_parts",
+        "webpages/test_fetch_text",
+        "webpages/test_fetch_tls",
+    ),
+    *(
+        "webpages/test_snapshot",
+        "webpages/test_snapshot_attacks",
+        "webpages/test_url_crawl",
+        "webpages/test_url_crawl_screenshot",
+    ),
+    *("webpages/test_url_crawl_summary",),
 )
 
 
 # Files that take minutes each. They come first, so that no worker begins one when all the others are done.
 LONGEST = (
-    *("engines/test_browser", "end_to_end/", "browser/", "engines/test_speech", "engines/test_libreoffice"),
-    *("engines/test_ocr", "engines/test_crawl_snapshot", "engines/children/", "contract/"),
+    *(
+        "end_to_end/",
+        "browser/",
+        "core/children/",
+        "search/engines/",
+        "documents/test_libreoffice",
+        "imaging/test_ocr",
+    ),
+    *(
+        "speech/test_recognition",
+        "speech/test_recognition_pieces",
+        "speech/test_recognition_remote",
+        "speech/test_recognition_sound",
+    ),
+    *(
+        "webpages/test_browser",
+        "webpages/test_browser_isolation",
+        "webpages/test_browser_parts",
+        "webpages/test_snapshot",
+    ),
+    *("webpages/test_snapshot_attacks",),
 )
 
 

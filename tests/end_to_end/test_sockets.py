@@ -28,7 +28,7 @@ def watched() -> Iterator[dict[str, Any]]:
         os.chmod(folder, 0o755)
         ended = subprocess.run(
             [sys.executable, os.fspath(HERE / "watched_namespace.py"), folder],
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(map(os.fspath, (HERE, HERE.parent / "engines")))},
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(map(os.fspath, (HERE, HERE.parent / "support")))},
             capture_output=True,
             check=False,
             timeout=1500,

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from keyword_shelf import Shelf, open_database
-from meaning_shelf import MeaningShelf
+from keyword_vault import Shelf, open_database
+from semantic_vault import MeaningShelf
 
 
 @pytest.fixture

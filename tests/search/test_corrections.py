@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from keyword_shelf import Shelf
-from meaning_shelf import MeaningShelf
+from keyword_vault import Shelf
+from semantic_vault import MeaningShelf
 
 from chyme.search.results import as_json, spelling_notes
 

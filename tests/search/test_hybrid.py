@@ -7,8 +7,8 @@ import struct
 from collections.abc import Iterator
 
 import pytest
-from keyword_shelf import Shelf, open_database
-from meaning_shelf import DIMENSION, Knows, MeaningShelf, meaning
+from keyword_vault import Shelf, open_database
+from semantic_vault import DIMENSION, Knows, MeaningShelf, meaning
 from upstreams import upstream
 
 from chyme.core.store import text_places

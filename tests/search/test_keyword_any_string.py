@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from keyword_shelf import Shelf
+from keyword_vault import Shelf
 
 from chyme.search.results import as_json
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from keyword_shelf import Shelf
+from keyword_vault import Shelf
 from upstreams import upstream
 
 from chyme.model import Kind, Place

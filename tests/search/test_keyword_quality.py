@@ -8,7 +8,7 @@ from collections import defaultdict
 from pathlib import Path
 
 import pytest
-from keyword_shelf import Shelf
+from keyword_vault import Shelf
 
 
 def gain(scores: list[int]) -> float:

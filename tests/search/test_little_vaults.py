@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from keyword_shelf import open_database
-from meaning_shelf import MeaningShelf
+from keyword_vault import open_database
+from semantic_vault import MeaningShelf
 
 from chyme.errors import EngineUnavailable
 from chyme.models.embedding.minilm import NUMBERS, VOCABULARY, MiniLm, load_minilm

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 
-from keyword_shelf import Shelf
+from keyword_vault import Shelf
 from upstreams import upstream
 
 from chyme.core.store import text_places

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from meaning_shelf import MeaningShelf
+from semantic_vault import MeaningShelf
 
 from chyme.errors import UsageError
 from chyme.model import Kind

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from sqlite3 import Connection
 
-from keyword_shelf import open_database
+from keyword_vault import open_database
 
 from chyme.core.store import vault_properties
 from chyme.model import Passage, Place

@@ -1,0 +1,398 @@
+"""Children that go out have a door and no other way."""
+
+# ruff: noqa: F401, F811 - fixtures are imported by name and asked for by name
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing, suppress
+from pathlib import Path
+
+import pytest
+from children_world import AMPLE, HERE, MEGABYTE, MakeTask, gone, make_task, wait_until
+
+from chyme.core.children.isolation import OWN_PORT
+from chyme.core.children.runner import Family, Runner
+from chyme.core.children.task import WatchedTask
+from chyme.core.outbound.connection_server import ConnectionServer
+from chyme.core.outbound.guard import Guard
+from chyme.core.outbound.policy import policy_of
+from chyme.digester import Digester, Runs, Source
+from chyme.errors import ChildCrashed, ChymeError, NetworkFailed, RateLimited, UnreadableFile
+from chyme.model import File, Output
+
+MANY = 60
+
+# A runner with a door whose child has a connection and waits; then it is killed.
+OWNER = """
+import sys, threading
+from pathlib import Path
+from chyme.core.children.runner import Family, Runner
+from chyme.core.children.task import Task
+from chyme.core.outbound.connection_server import ConnectionServer
+from chyme.core.outbound.guard import Guard
+from chyme.core.outbound.policy import policy_of
+from chyme.model import File, Kind, Limits, Stamp
+
+port = sys.argv[3]
+door = ConnectionServer(Guard(policy_of("127.0.0.1:" + port)))
+families = {"web": Family(1, 1 << 30, door=True)}
+runner = Runner("test_children_connections:in_child", {}, families, import_from=[Path(sys.argv[1])], door=door)
+file = File(1, port, port, Kind.TEXT, "", Stamp("1", "2", 3, 4), "", 1)
+runner.run(Task("linger", file, None, (), Path(sys.argv[2])), "web", Limits(60, 60, 1 << 29))
+"""
+
+
+# What the children do. The file's name is the port.
+
+
+def talk(source: Source) -> str:
+    with source.connect("127.0.0.1", int(source.file.name)) as sock:
+        sock.sendall(b"hello from inside\n")
+        return sock.makefile("rb").readline().decode()
+
+
+def by_itself(source: Source) -> str:
+    told = []
+    for host in ("127.0.0.1", "127.0.0.2"):
+        with socket.socket() as sock:
+            sock.settimeout(2)
+            told.append(errno.errorcode[sock.connect_ex((host, int(source.file.name)))])
+    return json.dumps(told)
+
+
+def turned(source: Source) -> str:
+    """What comes of connections that are undone and then led elsewhere, in one way and in another."""
+    told = []
+    elsewhere = ("127.0.0.2", int(source.file.name))
+    with source.connect("127.0.0.1", elsewhere[1]) as one, source.connect("127.0.0.1", elsewhere[1]) as other:
+        libc = ctypes.CDLL(None)
+        for sock, lead in ((one, one.connect), (other, lambda at: other.sendto(b"hello\n", socket.MSG_FASTOPEN, at))):
+            assert libc.connect(sock.fileno(), bytes(16), 16) == 0
+            try:
+                lead(elsewhere)
+                told.append("let in")
+            except OSError as error:
+                told.append(errno.errorcode[error.errno or 0])
+    told.append(errno.errorcode[_ring()])
+    return json.dumps(told)
+
+
+def _ring() -> int:
+    """The error of asking for a ring of calls that pass by every filter."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    fd = libc.syscall(ctypes.c_long(425), ctypes.c_long(1), bytes(120))
+    return 0 if fd >= 0 else ctypes.get_errno()
+
+
+def forbidden(source: Source) -> str:
+    source.connect("127.0.0.2", int(source.file.name)).close()
+    return "let in"
+
+
+def paused(source: Source) -> str:
+    source.hold("127.0.0.1", 60)
+    source.connect("127.0.0.1", int(source.file.name), polite=True).close()
+    return "let in"
+
+
+def many(source: Source) -> str:
+    heard = []
+
+    def one(number: int) -> None:
+        with source.connect("127.0.0.1", int(source.file.name)) as sock:
+            sock.sendall(b"%d\n" % number)
+            heard.append(int(sock.makefile("rb").readline()))
+
+    threading.stack_size(256 << 10)  # they count as memory of the task
+    threads = [threading.Thread(target=one, args=(number,)) for number in range(MANY)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return json.dumps(sorted(heard))
+
+
+def stay_in(source: Source) -> str:
+    source.connect("127.0.0.1", int(source.file.name)).close()
+    return "let in"
+
+
+def linger(source: Source) -> str:
+    sock = source.connect("127.0.0.1", int(source.file.name))
+    sock.sendall(b"%d\n" % os.getpid())
+    time.sleep(60)
+    return ""
+
+
+def descriptors(source: Source) -> str:
+    """What a program inherits that is started carelessly."""
+    listing = ["ls", "-l", "/proc/self/fd"]
+    mine = subprocess.run(listing, capture_output=True, text=True, check=True, close_fds=False).stdout
+    return str(mine.count("socket:"))
+
+
+def own_loopback(source: Source) -> str:
+    with (
+        socket.create_server(("127.0.0.1", OWN_PORT)) as server,
+        socket.create_connection(server.getsockname()) as sock,
+    ):
+        return str(sock.getpeername() == server.getsockname())
+
+
+def abuse(source: Source) -> str:
+    assert isinstance(source, WatchedTask)
+    line = vars(source.outside)["_sock"]
+    with line.dup() as mine:
+        for message in (b"", b"\0" * 5000, b"{", b"[" * 3000, b"nonsense") * 20:
+            try:
+                mine.sendmsg([message], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, (0).to_bytes(4, "little"))])
+            except ConnectionError:
+                break
+        mine.shutdown(socket.SHUT_RDWR)
+    return talk(source)
+
+
+def leave_orphan(source: Source) -> str:
+    script = "sleep 0.3 >/dev/null & echo $!"
+    return subprocess.run(["sh", "-c", script], stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
+
+
+def orphans(source: Source) -> str:
+    me = os.getpid()
+    return Path(f"/proc/{me}/task/{me}/children").read_text(encoding="ascii")
+
+
+class Inside(Digester):
+    """A digester that does one thing in a child."""
+
+    label = description = "For tests."
+
+    def __init__(self, act: Callable[[Source], str]) -> None:
+        self.act = act
+
+    def can_digest(self, file: File) -> bool:
+        return True
+
+    def digest(self, source: Source) -> list[Output]:
+        return [Output(self.act.__name__, self.act(source))]
+
+
+def in_child(_config: dict[str, object]) -> dict[str, Digester]:
+    acts = (talk, by_itself, forbidden, paused, many, stay_in, linger, descriptors, own_loopback, abuse)
+    made: dict[str, Digester] = {}
+    for act in (*acts, leave_orphan, orphans, turned):
+        name = act.__name__
+        kind = type(name, (Inside,), {"name": name, "runs": Runs(goes_out=act is not stay_in)})
+        made[name] = kind(act)
+    return made
+
+
+class Echo:
+    """A listener that sends back what it hears, and notes it."""
+
+    def __init__(self, host: str, port: int = 0) -> None:
+        self.listener = socket.create_server((host, port), backlog=2 * MANY)
+        self.port: int = self.listener.getsockname()[1]
+        self.heard: list[bytes] = []
+        self.visits = 0
+        self._open: list[socket.socket] = []
+        self._thread = threading.Thread(target=self._run)
+        self._thread.start()
+
+    def _run(self) -> None:
+        while True:
+            try:
+                sock, _ = self.listener.accept()
+            except OSError:
+                return
+            self.visits += 1
+            self._open.append(sock)
+            with suppress(ConnectionError):  # it may be undone
+                line = sock.makefile("rb").readline()
+                self.heard.append(line)
+                sock.sendall(line)
+
+    def close(self) -> None:
+        self.listener.shutdown(socket.SHUT_RDWR)
+        self.listener.close()
+        for sock in self._open:
+            sock.close()
+        self._thread.join()
+
+
+class Stage:
+    """An allowed server, a forbidden one at the same port, and children of two families."""
+
+    def __init__(self, make_task: MakeTask) -> None:
+        with ExitStack() as stack:
+            self.allowed = stack.enter_context(closing(Echo("127.0.0.1")))
+            self.forbidden = stack.enter_context(closing(Echo("127.0.0.2", self.allowed.port)))
+            self.door = stack.enter_context(
+                closing(ConnectionServer(Guard(policy_of(f"127.0.0.1:{self.allowed.port}"))))
+            )
+            families = {
+                "web": Family(count=2, memory_bytes=1024 * MEGABYTE, door=True),
+                "parsers": Family(count=1, memory_bytes=1024 * MEGABYTE),
+            }
+            self.runner = stack.enter_context(
+                closing(Runner("test_children_connections:in_child", {}, families, import_from=[HERE], door=self.door))
+            )
+            self.close = stack.pop_all().close
+        self._make_task = make_task
+
+    def run(self, act: Callable[[Source], str], family: str = "web") -> str:
+        task = self._make_task(act.__name__, name=str(self.allowed.port))
+        (output,) = self.runner.run(task, family, AMPLE)
+        return output.content or ""
+
+    def needs_isolation(self) -> None:
+        self.run(own_loopback)
+        told = self.runner.snapshot().isolation
+        assert told is not None
+        if not told.network_off:
+            pytest.skip(told.how)
+
+
+@pytest.fixture
+def stage(make_task: MakeTask) -> Iterator[Stage]:
+    made = Stage(make_task)
+    yield made
+    made.close()
+
+
+def test_a_child_talks_to_an_allowed_server_over_the_connection_it_is_handed(stage: Stage) -> None:
+    assert stage.run(talk) == "hello from inside\n"
+    assert stage.run(talk) == "hello from inside\n"
+    assert stage.allowed.heard == [b"hello from inside\n"] * 2
+
+
+def test_a_child_cannot_get_there_by_itself(stage: Stage) -> None:
+    stage.needs_isolation()
+
+    assert json.loads(stage.run(by_itself)) in (["EACCES"] * 2, ["ECONNREFUSED"] * 2)
+    assert stage.allowed.visits == stage.forbidden.visits == 0
+
+
+def test_a_connection_that_was_handed_over_leads_nowhere_else(stage: Stage) -> None:
+    stage.needs_isolation()
+    told = stage.runner.snapshot().isolation
+    assert told is not None
+    if "turned elsewhere" in told.how:
+        pytest.skip(told.how)
+
+    assert json.loads(stage.run(turned)) == ["EACCES", "EPERM", "EPERM"]
+    assert stage.forbidden.visits == 0
+    assert stage.run(talk) == "hello from inside\n"
+
+
+def test_a_child_is_refused_what_is_not_allowed(stage: Stage) -> None:
+    with pytest.raises(UnreadableFile, match=r"127\.0\.0\.2 is a loopback address; .* web_allow"):
+        stage.run(forbidden)
+
+    assert stage.forbidden.visits == 0
+
+
+def test_a_pause_costs_no_attempt(stage: Stage) -> None:
+    with pytest.raises(RateLimited) as paused_for:
+        stage.run(paused)
+
+    assert paused_for.value.tried is False
+    assert 59 < (paused_for.value.retry_after or 0) <= 60
+    assert stage.allowed.visits == 0
+
+
+@pytest.mark.parametrize(("act", "family"), [(talk, "parsers"), (stay_in, "web")])
+def test_who_does_not_go_out_has_no_door(stage: Stage, act: Callable[[Source], str], family: str) -> None:
+    with pytest.raises(ChildCrashed, match="UsageError"):
+        stage.run(act, family)
+
+    assert stage.allowed.visits == 0
+
+
+def test_a_door_nobody_gave_is_no_door(make_task: MakeTask) -> None:
+    families = {"web": Family(1, 1024 * MEGABYTE, door=True)}
+    runner = Runner("test_children_connections:in_child", {}, families, import_from=[HERE])
+    with closing(runner), pytest.raises(ChildCrashed, match="UsageError"):
+        runner.run(make_task("talk", name="80"), "web", AMPLE)
+
+
+def test_children_have_a_loopback_of_their_own(stage: Stage) -> None:
+    assert stage.run(own_loopback) == "True"
+
+
+def test_many_connections_at_once(stage: Stage) -> None:
+    assert json.loads(stage.run(many)) == list(range(MANY))
+    assert stage.allowed.visits == MANY
+
+
+def test_programs_inherit_neither_the_door_nor_the_line(stage: Stage) -> None:
+    assert stage.run(descriptors) == "0"
+    assert stage.run(descriptors, "parsers") == "0"
+
+
+def test_a_child_gone_mad_spoils_the_door_for_itself_alone(stage: Stage) -> None:
+    with pytest.raises(NetworkFailed, match="the guard"):
+        stage.run(abuse)
+    stage.runner.close()
+
+    families = {"web": Family(1, 1024 * MEGABYTE, door=True)}
+    with closing(
+        Runner("test_children_connections:in_child", {}, families, import_from=[HERE], door=stage.door)
+    ) as fresh:
+        stage.runner = fresh
+        assert stage.run(talk) == "hello from inside\n"
+
+
+def test_what_programs_leave_behind_is_buried(stage: Stage) -> None:
+    orphan = int(stage.run(leave_orphan))
+    assert stage.run(orphans).split() == [str(orphan)]  # it has been adopted
+    wait_until(lambda: gone(orphan))
+    stage.run(orphans)
+
+    assert stage.run(orphans) == ""
+    assert not Path(f"/proc/{orphan}").exists()
+
+
+def test_a_door_forgets_children_that_are_gone(stage: Stage) -> None:
+    before = len(os.listdir("/proc/self/fd"))
+    stage.run(own_loopback)
+    stage.runner.close()
+
+    wait_until(lambda: len(os.listdir("/proc/self/fd")) == before + 1)  # the task's file
+
+
+def test_closing_the_door_ends_in_an_error_not_in_a_hang(stage: Stage) -> None:
+    stage.run(own_loopback)
+    stage.door.close()
+
+    with pytest.raises(NetworkFailed, match="the guard could not be asked"):
+        stage.run(talk)
+    stage.runner.close()
+    with pytest.raises(ChymeError):
+        stage.run(talk)
+
+
+def test_connections_die_with_a_parent_that_is_killed(tmp_path: Path) -> None:
+    (tmp_path / "scratch").mkdir()
+    with closing(Echo("127.0.0.1")) as server:
+        command = [sys.executable, "-c", OWNER, str(HERE), str(tmp_path / "scratch"), str(server.port)]
+        with subprocess.Popen(command) as owner:
+            try:
+                wait_until(lambda: server.heard)
+                child = int(server.heard[0])
+                assert not gone(child)
+            finally:
+                owner.send_signal(signal.SIGKILL)
+
+        wait_until(lambda: gone(child))

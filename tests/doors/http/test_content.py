@@ -1,0 +1,356 @@
+"""Bytes of the vault over HTTP: served so that nothing in them can run, leave the vault or take memory."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import socket
+import threading
+from collections.abc import Iterator, Mapping
+from http.client import HTTPConnection
+from io import BytesIO
+from pathlib import Path
+from sqlite3 import Connection
+from urllib.parse import quote
+
+import pytest
+import uvicorn
+from described_vault import file_at, put
+from fastapi.testclient import TestClient
+from PIL import Image
+
+from chyme.application.app import App
+from chyme.core.store import artifacts, digests
+from chyme.doors.http.content_headers import disposition, matches_etag, parse_range
+from chyme.doors.http.vault_api import create_vault_api
+
+pytestmark = pytest.mark.slow  # a little each, and they are many
+
+SAMPLES = Path(__file__).parents[2] / "samples"
+POLICY = "default-src 'none'; sandbox"
+RUNS = (
+    ("page.html", b"<!doctype html><script>alert(1)</script>"),
+    ("page.txt", b"<html><body onload=alert(1)>"),
+    ("picture.png", b"<!DOCTYPE html><html><script>alert(1)</script></html>"),
+    ("drawing.svg", b'<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>'),
+    ("drawing.jpg", b'<?xml version="1.0"?><svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"/>'),
+    ("page.xhtml", b'<?xml version="1.0"?><html xmlns="http://www.w3.org/1999/xhtml"><script/></html>'),
+    ("data.xml", b'<?xml version="1.0"?><?xml-stylesheet href="x.xsl"?><a/>'),
+    ("feed.rss", b'<?xml version="1.0"?><rss version="2.0"/>'),
+    ("mail.eml", b"From: a@b.example\nTo: c@d.example\nSubject: x\nMessage-ID: <1>\n\n<script>alert(1)</script>"),
+    ("archive.zip", b"PK\x05\x06" + bytes(18)),
+    ("program.exe", b"MZ" + bytes(64)),
+)
+ODD_NAMES = (
+    'quo"te.txt',
+    "new\nline\r\nSet-Cookie: a=b.txt",
+    "per%cent%0d%0a.txt",
+    "..%2f..%2fetc%2fpasswd",
+    "ümlaut 日本 🙂.txt",
+    "semi;colon=1, comma.txt",
+    "back\\slash.txt",
+    "rtl\u202egnp.txt",
+    b"latin\xe9.txt",
+)
+
+
+@pytest.fixture
+def http(app: App) -> Iterator[TestClient]:
+    with TestClient(create_vault_api(app), base_url="http://localhost", raise_server_exceptions=True) as client:
+        yield client
+
+
+def at(path: str) -> str:
+    return "/api/raw/" + quote(path, safe="/")
+
+
+def png() -> bytes:
+    out = BytesIO()
+    Image.new("RGB", (3, 2), "red").save(out, "PNG")
+    return out.getvalue()
+
+
+def is_harmless(headers: Mapping[str, str]) -> bool:
+    return (
+        headers["content-security-policy"] == POLICY
+        and headers["x-content-type-options"] == "nosniff"
+        and headers["cross-origin-resource-policy"] == "same-origin"
+    )
+
+
+@pytest.mark.parametrize(("name", "data"), RUNS)
+def test_what_could_run_is_only_ever_saved_and_never_as_what_it_is(
+    app: App, http: TestClient, name: str, data: bytes
+) -> None:
+    answer = http.get(at(put(app, name, data).path))
+    assert answer.status_code == 200 and answer.content == data and is_harmless(answer.headers)
+    assert answer.headers["content-type"] == "application/octet-stream"
+    assert answer.headers["content-disposition"].startswith("attachment;")
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "media_type"),
+    [
+        ("a.png", png(), "image/png"),
+        ("a.html", png(), "image/png"),  # what it is counts, not what it is called
+        ("note.txt", b"plain words", "text/plain; charset=utf-8"),
+        ("note.md", b"# A heading", "text/plain; charset=utf-8"),
+        ("script.js", b"alert(1)", "text/plain; charset=utf-8"),
+        ("style.css", b"a {}", "text/plain; charset=utf-8"),
+        ("data.json", b"{}", "text/plain; charset=utf-8"),
+    ],
+)
+def test_what_is_safe_is_shown_as_one_of_a_short_list_of_types(
+    app: App, http: TestClient, name: str, data: bytes, media_type: str
+) -> None:
+    path = put(app, name, data).path
+    answer = http.get(at(path))
+    assert (answer.headers["content-type"], answer.content) == (media_type, data) and is_harmless(answer.headers)
+    assert answer.headers["content-disposition"].startswith("inline;")
+    saved = http.get(at(path), params={"download": "true"})
+    assert saved.headers["content-disposition"].startswith("attachment;") and is_harmless(saved.headers)
+
+
+def test_a_pdf_is_only_saved_for_its_scripts_would_run_in_the_viewer(app: App, http: TestClient) -> None:
+    data = (SAMPLES / "contract.pdf").read_bytes()
+    path = put(app, "a.html", data).path
+    for asked in ({}, {"download": "true"}, {"download": "false"}):
+        answer = http.get(at(path), params=asked)
+        assert (answer.headers["content-type"], answer.content) == ("application/pdf", data)
+        assert answer.headers["content-disposition"].startswith("attachment;") and is_harmless(answer.headers)
+    part = http.get(at(path), headers={"Range": "bytes=0-3"})
+    assert (part.status_code, part.content) == (206, b"%PDF")
+    assert part.headers["content-disposition"].startswith("attachment;")
+
+
+@pytest.fixture
+def served(app: App) -> Iterator[int]:
+    """The port of a real server: what clients and their libraries tidy up on the way must arrive as it is."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        server = uvicorn.Server(uvicorn.Config(create_vault_api(app), log_level="critical", lifespan="off"))
+        thread = threading.Thread(target=server.run, args=([listener],))
+        thread.start()
+        yield listener.getsockname()[1]
+        server.should_exit = True
+        thread.join()
+
+
+def fetched(port: int, target: str) -> tuple[int, list[tuple[str, str]], bytes]:
+    connection = HTTPConnection("127.0.0.1", port)
+    connection.putrequest("GET", target)
+    connection.endheaders()
+    answer = connection.getresponse()
+    found = answer.status, [(name.lower(), value) for name, value in answer.getheaders()], answer.read()
+    connection.close()
+    return found
+
+
+@pytest.mark.parametrize("name", ODD_NAMES)
+def test_any_name_is_told_in_one_header_that_carries_nothing_else(app: App, served: int, name: str | bytes) -> None:
+    path = put(app, name, b"words").path
+    code, headers, body = fetched(served, at(path))
+    assert (code, body) == (200, b"words")
+    (told,) = [value for header, value in headers if header == "content-disposition"]
+    assert told.isascii() and told.isprintable() and told.count('"') == 2
+    assert "set-cookie" not in dict(headers) and "/" not in told and "\\" not in told
+
+
+def test_a_name_is_told_as_it_is_to_whoever_can_read_it() -> None:
+    assert disposition("Bäume.pdf", False) == "attachment; filename=\"B_ume.pdf\"; filename*=UTF-8''B%C3%A4ume.pdf"
+    assert disposition("", True) == "inline; filename=\"file\"; filename*=UTF-8''file"
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "nowhere.txt", "../outside.txt", "..%2foutside.txt", "%2e%2e/outside.txt", "/etc/passwd", "%2fetc%2fpasswd",
+        ".chyme/vault.db", "in/../.chyme/vault.db", "a%00.txt", "%00", "", ".", "a" * 5000, "%ff%fe", "in", "in/",
+        "a.txt/", "a.txt%0a", "%EF%BF%BD", "a.txt/../a.txt%2f..%2f..%2fx",
+    ],
+)  # fmt: skip
+def test_nothing_but_files_of_the_vault_is_served(app: App, served: int, path: str, tmp_path: Path) -> None:
+    put(app, "a.txt")
+    put(app, "in/b.txt")
+    for route in ("raw", "pages", "artifacts", "files"):
+        code, headers, body = fetched(served, f"/api/{route}/{path}")
+        assert code == 404, (route, path, body)
+        assert dict(headers)["content-type"] == "application/problem+json" and os.fsencode(tmp_path) not in body
+
+
+def test_a_link_that_leads_out_of_the_vault_is_not_followed(
+    app: App, http: TestClient, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    secret = tmp_path_factory.mktemp("outside") / "secret.txt"
+    secret.write_text("secret")
+    put(app, "a.txt", "harmless")
+    put(app, "in/b.txt", "harmless")
+    (app.vault.root / "a.txt").unlink()
+    (app.vault.root / "a.txt").symlink_to(secret)
+    shutil.move(app.vault.root / "in", app.vault.root / "elsewhere")
+    (secret.parent / "b.txt").write_text("secret")
+    (app.vault.root / "in").symlink_to(secret.parent)
+    for path in ("a.txt", "in/b.txt"):
+        assert http.get(at(path)).status_code == 404
+
+
+def test_chymes_own_files_are_not_served_through_a_link(app: App, http: TestClient) -> None:
+    put(app, "a.txt", "harmless")
+    (app.vault.root / "a.txt").unlink()
+    (app.vault.root / "a.txt").symlink_to(".chyme/vault.db")
+    assert http.get(at("a.txt")).status_code == 404
+
+
+def test_a_pipe_in_place_of_a_file_holds_nobody_up(app: App, http: TestClient) -> None:
+    put(app, "a.txt")
+    (app.vault.root / "a.txt").unlink()
+    os.mkfifo(app.vault.root / "a.txt")
+    assert http.get(at("a.txt")).status_code == 404
+
+
+def test_a_vanished_or_deleted_file_is_not_served(app: App, http: TestClient) -> None:
+    put(app, "a.txt")
+    put(app, "b.txt")
+    (app.vault.root / "a.txt").unlink()
+    app.trash.put(["b.txt"])
+    assert [http.get(at(path)).status_code for path in ("a.txt", "b.txt")] == [404, 404]
+
+
+def test_what_the_client_has_is_not_sent_again(app: App, http: TestClient) -> None:
+    path = put(app, "a.txt", b"words").path
+    first = http.get(at(path))
+    tag = first.headers["etag"]
+    assert tag == f'"{hashlib.sha256(b"words").hexdigest()}"'
+    for told in (tag, f'W/{tag}, "other"', "*"):
+        again = http.get(at(path), headers={"If-None-Match": told})
+        assert (
+            (again.status_code, again.content) == (304, b"")
+            and again.headers["etag"] == tag
+            and is_harmless(again.headers)
+        )
+    assert http.get(at(path), headers={"If-None-Match": '"other"'}).status_code == 200
+    assert "private" in first.headers["cache-control"] and "must-revalidate" in first.headers["cache-control"]
+
+
+def test_a_file_that_changed_meanwhile_is_not_taken_for_the_old_one(app: App, http: TestClient) -> None:
+    path = put(app, "a.txt", b"words").path
+    tag = http.get(at(path)).headers["etag"]
+    (app.vault.root / "a.txt").write_bytes(b"other words")
+    answer = http.get(at(path), headers={"If-None-Match": tag, "Range": "bytes=0-1", "If-Range": tag})
+    assert (answer.status_code, answer.content) == (200, b"other words")
+    assert answer.headers["etag"].startswith('W/"')
+
+
+@pytest.mark.parametrize(
+    ("asked", "code", "content", "told"),
+    [
+        ("bytes=0-3", 206, b"0123", "bytes 0-3/10"),
+        ("bytes=4-", 206, b"456789", "bytes 4-9/10"),
+        ("bytes=-3", 206, b"789", "bytes 7-9/10"),
+        ("bytes=-99", 206, b"0123456789", "bytes 0-9/10"),
+        ("bytes=8-99999999999999999999", 206, b"89", "bytes 8-9/10"),
+        ("bytes=9-9", 206, b"9", "bytes 9-9/10"),
+        ("bytes=10-", 416, None, "bytes */10"),
+        ("bytes=-0", 416, None, "bytes */10"),
+        ("bytes=99999999999999999999-", 416, None, "bytes */10"),
+        *((odd, 200, b"0123456789", None) for odd in ("bytes=0-1,3-4", "bytes=", "bytes=-", "bytes=5-2", "lines=1-2")),
+        *((odd, 200, b"0123456789", None) for odd in ("bytes=a-b", "bytes=0-" + "9" * 200, "bytes=0x1-2", "0-3")),
+    ],
+)
+def test_a_part_is_sent_as_a_part_and_nonsense_as_the_whole(
+    app: App, http: TestClient, asked: str, code: int, content: bytes | None, told: str | None
+) -> None:
+    path = put(app, "a.txt", b"0123456789").path
+    answer = http.get(at(path), headers={"Range": asked})
+    assert (answer.status_code, answer.headers.get("content-range")) == (code, told)
+    if content is not None:
+        assert answer.content == content and int(answer.headers["content-length"]) == len(content)
+        assert answer.headers["accept-ranges"] == "bytes" and is_harmless(answer.headers)
+
+
+def test_a_part_is_of_no_use_to_whoever_has_another_version(app: App, http: TestClient) -> None:
+    path = put(app, "a.txt", b"0123456789").path
+    first = http.get(at(path))
+    for validator, code in ((first.headers["etag"], 206), (first.headers["last-modified"], 206), ('"old"', 200)):
+        answer = http.get(at(path), headers={"Range": "bytes=0-1", "If-Range": validator})
+        assert answer.status_code == code
+
+
+def test_head_tells_everything_but_the_bytes(app: App, http: TestClient) -> None:
+    path = put(app, "a.txt", b"0123456789").path
+    asked, got = http.head(at(path)), http.get(at(path))
+    assert (asked.status_code, asked.content) == (200, b"")
+    assert dict(asked.headers.items()) == dict(got.headers.items())
+    assert http.head(at(path), headers={"Range": "bytes=2-3"}).headers["content-length"] == "2"
+
+
+def test_an_empty_file_is_served(app: App, http: TestClient) -> None:
+    file = put(app, "empty.txt", "words")
+    (app.vault.root / file.path).write_bytes(b"")
+    answer = http.get(at(file.path))
+    assert (answer.status_code, answer.content, answer.headers["content-length"]) == (200, b"", "0")
+    assert http.get(at("empty.txt"), headers={"Range": "bytes=0-"}).status_code == 416
+
+
+def test_no_descriptor_stays_open(app: App, http: TestClient) -> None:
+    path = put(app, "a.txt", b"0123456789").path
+    http.get(at(path))
+    before = len(os.listdir("/proc/self/fd"))
+    for headers in ({}, {"Range": "bytes=0-1"}, {"Range": "bytes=99-"}, {"If-None-Match": "*"}):
+        for ask in (http.get, http.head):
+            ask(at(path), headers=headers)
+    assert len(os.listdir("/proc/self/fd")) == before
+
+
+def test_parts_put_together_are_the_file() -> None:
+    for size in (1, 2, 7):
+        whole = bytes(range(size))
+        for first in range(size):
+            for last in range(first, size + 2):
+                part = parse_range(f"bytes={first}-{last}", size)
+                assert part is not None
+                assert whole[part.first : part.first + part.length] == whole[first : last + 1]
+
+
+def test_a_header_full_of_tags_is_read_in_no_time() -> None:
+    assert not matches_etag('"' * 60_000, '"x"') and matches_etag('"a", ' * 10_000 + '"x"', '"x"')
+
+
+# Artifacts
+
+
+def keep(app: App, filename: str, data: bytes, digester: str = "sketch") -> str:
+    file = put(app, "a.txt") if not app.file_list.cards(["a.txt"]) else file_at(app, "a.txt")
+
+    def write(db: Connection) -> None:
+        digests.register(db, file.id, file.path, [(digester, True, 0)], "", "now")
+        first = artifacts.replace(db, file.path, digester, [artifacts.PackedArtifact(filename, len(data), data)], 0)
+        digests.complete(db, file.id, digester, "{}", "hash", first, "recipe", "input", 1, "now")
+
+    app.database.write(write)
+    return "/api/artifacts/" + artifacts.name_of(file.path, digester, filename)
+
+
+@pytest.mark.parametrize("filename", ["copy.html", "page.htm", "drawing.svg", "feed.xml", "noextension", "x.jpg.html"])
+def test_the_copy_of_a_crawled_page_is_only_ever_saved(app: App, http: TestClient, filename: str) -> None:
+    answer = http.get(keep(app, filename, b"<script>alert(1)</script>"))
+    assert answer.headers["content-type"] == "application/octet-stream" and is_harmless(answer.headers)
+    assert answer.headers["content-disposition"].startswith("attachment;")
+
+
+def test_an_artifact_is_asked_for_again_and_sent_only_when_it_is_another(app: App, http: TestClient) -> None:
+    address = keep(app, "thumbnail.jpg", b"one picture")
+    first = http.get(address)
+    assert first.headers["content-type"] == "image/jpeg" and first.headers["cache-control"] == "private, no-cache"
+    assert http.get(address, headers={"If-None-Match": first.headers["etag"]}).status_code == 304
+    assert http.get(address, headers={"Range": "bytes=4-6"}).content == b"pic"
+    assert keep(app, "thumbnail.jpg", b"another picture", "sketch") == address  # names are used again
+    second = http.get(address, headers={"If-None-Match": first.headers["etag"]})
+    assert (second.status_code, second.content) == (200, b"another picture")
+
+
+def test_the_routes_are_described(http: TestClient) -> None:
+    told = http.get("/openapi.json").json()["paths"]
+    for path in ("/api/raw/{path}", "/api/artifacts/{name}", "/api/pages/{path}"):
+        assert {"200", "206", "304", "416"} <= set(told[path]["get"]["responses"]), json.dumps(told[path])

@@ -1,0 +1,135 @@
+"""A shelf whose files are found by meaning too. Meanings are made up: a few directions that words point to."""
+
+from __future__ import annotations
+
+import math
+import sqlite3
+import struct
+from collections.abc import Callable, Iterable, Sequence
+
+from keyword_vault import Shelf, digest
+from upstreams import form_of
+
+from chyme.model import Kind, Upstream
+from chyme.models.embedding.minilm import Embedder as RealEmbedder
+from chyme.search.query.spelling import tokens_of
+from chyme.search.query_embedding.protocol import QueryVector
+from chyme.search.ranking.matches import Match
+from chyme.search.results import SearchResult
+from chyme.search.search import Mode, Search
+from chyme.search.sqlite_index import SqliteIndex
+from chyme.search.tables import embedders, vectors
+from chyme.search.tables.embedders import Embedder
+from chyme.search.tables.keyword_queries import Condition
+
+MODEL = "all-minilm-l6-v2 made up"
+DIRECTIONS = (
+    {"car", "automobile", "tyres", "engine", "garage", "vehicle"},
+    {"teeth", "dentist", "crown", "tooth"},
+    {"soup", "lentils", "cook", "recipe", "onions", "supper"},
+    {"whale", "whales", "ocean", "sea"},
+)
+_UNSAID = len(DIRECTIONS)  # what a text says beside that: each text in a direction of its own
+DIMENSION = _UNSAID + 64
+
+
+def meaning(text: str, own: int | None = None) -> tuple[float, ...]:
+    """Half of a text of other words is still near; one that has none of these words is near to nothing."""
+    numbers = [0.0] * DIMENSION
+    words = [token[0].lower() for token in tokens_of(text)]
+    for at, direction in enumerate(DIRECTIONS):
+        numbers[at] = float(sum(word in direction for word in words))
+    if own is not None:
+        numbers[_UNSAID + own % 64] = 1.0
+    length = math.sqrt(sum(number * number for number in numbers))
+    return tuple(number / length for number in numbers) if length else (*[0.0] * (DIMENSION - 1), 1.0)
+
+
+class Knows:
+    """Tells what questions mean, unless told to be gone."""
+
+    def __init__(self, tell: Callable[[str], tuple[float, ...]]) -> None:
+        self.gone: str | None = None
+        self.asked: list[str] = []
+        self._tell = tell
+
+    def embed(self, text: str, model: str) -> QueryVector:
+        self.asked.append(text)
+        return QueryVector(None, self.gone) if self.gone is not None else QueryVector(self._tell(text))
+
+
+class EveryVector:
+    """Compares the question with every vector there is."""
+
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self._db = db
+        self.note: str | None = None
+        self.against: tuple[int, float] | None = None  # a file, and by how much others come nearer and it does not
+
+    def find_by_meaning(self, vector: Sequence[float], embedder: Embedder, where: Condition, count: int) -> list[Match]:
+        rows = {id_: blob for id_, _, blob in vectors.list_after(self._db, embedder.id, 0, 100_000)}
+        found = [
+            Match(id_, file_id, self._cosine(vector, rows[id_], file_id))
+            for id_, file_id in vectors.visible(self._db, list(rows), where).items()
+        ]
+        return sorted(found, key=lambda match: (-match.score, match.passage_id))[:count]
+
+    def _cosine(self, vector: Sequence[float], blob: bytes, file_id: int) -> float:
+        cosine = sum(a * b for a, b in zip(vector, _numbers(blob), strict=True))
+        if self.against is None:
+            return cosine
+        disfavoured, shift = self.against
+        return cosine - shift if file_id == disfavoured else cosine + shift
+
+    def meaning_note(self, embedder: Embedder) -> str | None:
+        return self.note
+
+
+def _numbers(blob: bytes) -> tuple[float, ...]:
+    return struct.unpack(f"<{len(blob) // 4}f", blob)
+
+
+class MeaningShelf(Shelf):
+    """Every file put here has vectors, unless it is told not to."""
+
+    def __init__(self, db: sqlite3.Connection, real: RealEmbedder | None = None) -> None:
+        super().__init__(db)
+        self._real = real
+        self.knows = Knows(self._meaning)
+        model, dimension = (real.model, real.dimension) if real else (MODEL, DIMENSION)
+        self.embedder = embedders.ensure(db, model, dimension, "now")
+        self.vectors = EveryVector(db)
+        self.index = Search(lambda: db, SqliteIndex(lambda: db, self.vectors), self.knows, form_of=form_of)
+
+    def put_meant(
+        self,
+        path: str,
+        text: str = "",
+        *,
+        kind: Kind = Kind.TEXT,
+        outputs: Iterable[Upstream] = (),
+        tags: Iterable[str] = (),
+        date: str | None = None,
+        hash_: str | None = None,
+    ) -> int:
+        told = list(outputs)
+        id_ = self.put(path, text, kind=kind, outputs=told, tags=tags, date=date, hash_=hash_ or path)
+        self.embed(id_, path, text, kind, told)
+        return id_
+
+    def embed(self, id_: int, path: str, text: str, kind: Kind = Kind.TEXT, outputs: Iterable[Upstream] = ()) -> None:
+        found = digest(path, text, kind, outputs).passages
+        numbers = [self._meaning(passage.text, id_) for passage in found]
+        blob = b"".join(struct.pack(f"<{len(one)}f", *one) for one in numbers)
+        vectors.replace(self.db, id_, self.embedder.id, found, blob, self.embedder.dimension, False)
+
+    def _meaning(self, text: str, own: int | None = None) -> tuple[float, ...]:
+        return self._real.embed([text])[0] if self._real else meaning(text, own)
+
+    def hybrid(
+        self, question: str, *, mode: Mode = "both", limit: int = 20, offset: int = 0, facets: bool = False
+    ) -> SearchResult:
+        return self.index.search(question, mode=mode, limit=limit, offset=offset, facets=facets)
+
+    def paths(self, question: str, *, mode: Mode = "both") -> list[str]:
+        return [hit.path for hit in self.hybrid(question, mode=mode).hits]
