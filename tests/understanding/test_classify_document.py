@@ -402,7 +402,7 @@ def test_the_thread_that_asks_loads_no_parser(scratch: Path) -> None:
     source = source_of(scratch)
     script = f"""
 import sys
-sys.path[:0] = {[str(TESTS / "support")]!r}
+sys.path[:0] = {[str(TESTS / "understanding"), str(TESTS / "support")]!r}
 from pathlib import Path
 from test_classify_document import ANSWER, ClassifyDocument, ModelServer, language, says, source_of
 with ModelServer([says(ANSWER)]) as server:
