@@ -70,7 +70,7 @@ print(os.getpid(), os.getppid(), os.getcwd(), os.environ['PYTHONPATH'], sys.argv
 """
 
 
-@pytest.mark.skipif(not warm_start.WARM, reason="processes are only copied with WARM_TESTS=1")
+@pytest.mark.skipif(not warm_start.WARM, reason="no process is copied here")
 def test_a_copy_is_a_process_of_its_own_and_a_child_of_ours(tmp_path: Path) -> None:
     (tmp_path / "shown.py").write_text(SHOWN)
     environment = os.environ | {"PYTHONPATH": os.fspath(tmp_path)}

@@ -1,8 +1,9 @@
-"""Processes of chyme that need not start Python and import everything anew.
+"""Start processes of chyme without starting Python and importing everything for each.
 
-One process has imported what chyme needs, and waits. Who is started is a copy of it: a process of its own, with its own
-environment, folder, descriptors, signals and limits, and a child of whoever asked for it. All that is missing is the
-start of the interpreter and the imports. A command gets a waiting copy of its own, for the children it starts.
+One process imports what chyme needs, and waits. Each process that a test starts is a copy of it, with its own
+environment, folder, descriptors, signals and limits, and a child of the process that started it; only the start of
+the interpreter and the imports are left out. A command gets a waiting copy as well, for the children it starts.
+COLD_TESTS=1 starts every process as a person would; tests/end_to_end/test_cold_start.py always does.
 """
 
 from __future__ import annotations
@@ -34,31 +35,31 @@ from typing import Any, NoReturn, cast
 from chyme.core.outbound.socket_messages import receive
 
 CLONE = {"x86_64": 56, "aarch64": 220}.get(platform.machine())  # the number of the call
-WARM = CLONE is not None and "WARM_TESTS" in os.environ  # by default processes start as those of a person do
-CLONE_PARENT = 0x8000  # a brother instead of a child
+WARM = CLONE is not None and "COLD_TESTS" not in os.environ
+CLONE_PARENT = 0x8000  # the copy becomes a sibling instead of a child
 COMMAND = "chyme"
-ROOM = "WARM_START_ROOM"  # the variable in whose place a copy writes its environment, for those who look into /proc
+ROOM = "WARM_START_ROOM"  # a copy overwrites this variable with its environment, so that /proc shows it
 ROOM_BYTES = 8 << 10
-MOST_BYTES, MOST_DESCRIPTORS = 64 << 10, 64
-HIGH = 1000  # descriptors on their way to their place wait here, where nobody's place is
+MAX_BYTES, MAX_DESCRIPTORS = 64 << 10, 64
+HIGH = 1000  # received descriptors are kept above this number until each is moved to its place
 
 
 class WaitingProcess:
-    """One that copies itself on demand."""
+    """A process that copies itself on demand."""
 
     def __init__(self, line: socket.socket) -> None:
         self._line = line
         self._lock = threading.Lock()
 
     def copy(self, order: Mapping[str, object], descriptors: Sequence[int]) -> int:
-        """The id of the copy, which is our child."""
+        """Have a copy made, and return its process id; it is our child."""
         with self._lock:
             socket.send_fds(self._line, [json.dumps(order).encode()], descriptors)
-            return int(self._line.recv(MOST_BYTES))
+            return int(self._line.recv(MAX_BYTES))
 
 
 class WarmPopen(subprocess.Popen[bytes]):
-    """Like its parent in every respect but how the process comes to be."""
+    """A Popen whose process is a copy of the waiting one."""
 
     def __init__(self, waiting: WaitingProcess, arguments: Sequence[str], **how: Any) -> None:
         self._waiting = waiting
@@ -86,19 +87,19 @@ class WarmPopen(subprocess.Popen[bytes]):
 
 
 def _umask() -> int:
-    """Asking the system for it would mean to change it."""
-    told = Path("/proc/self/status").read_text(encoding="utf-8", errors="replace").splitlines()
-    return next(int(line.split()[1], 8) for line in told if line.startswith("Umask:"))
+    """Read it from /proc: os.umask would change it."""
+    status = Path("/proc/self/status").read_text(encoding="utf-8", errors="replace").splitlines()
+    return next(int(line.split()[1], 8) for line in status if line.startswith("Umask:"))
 
 
 def start(arguments: Sequence[str], **how: Any) -> subprocess.Popen[bytes]:
-    """What `subprocess.Popen` starts, for `python -m chyme`."""
+    """Start `python -m chyme`, or another module, as `subprocess.Popen` would."""
     return WarmPopen(_first(), arguments, **how) if WARM else subprocess.Popen(arguments, **how)
 
 
 @cache
 def _first() -> WaitingProcess:
-    """The process that imports everything, in time for the first who is started."""
+    """Start the process that imports everything, once."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     own = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     with theirs:
@@ -138,7 +139,7 @@ def _import_everything() -> None:
 
 
 def _build_embedder() -> None:
-    """Have its network ready: most of what loading it takes is rounding numbers, of the same weights every time."""
+    """Build the embedder's network in advance: rounding its weights is most of the work of loading it."""
     import numpy
 
     from chyme.models.embedding import minilm
@@ -161,11 +162,11 @@ def _build_embedder() -> None:
 
 
 def _wait(line: socket.socket) -> None:
-    """Copy this process for every order, until nobody can give any more. Every copy ends in here."""
+    """Copy this process for every order until the socket is closed. Copies never return from here."""
     gc.collect()
-    gc.freeze()  # what is never looked at again stays shared with the copies
+    gc.freeze()  # keeps the memory shared with the copies
     while True:
-        data, descriptors, _ = receive(line, MOST_BYTES, MOST_DESCRIPTORS)
+        data, descriptors, _ = receive(line, MAX_BYTES, MAX_DESCRIPTORS)
         if not data:
             os._exit(0)
         pid = _copied()
@@ -178,12 +179,12 @@ def _wait(line: socket.socket) -> None:
 
 
 def _copied() -> int:
-    """Fork a brother: as `os.fork` does it, but our parent is its parent, too."""
+    """Fork as `os.fork` does, but with our parent as the parent of the copy."""
     python, libc = ctypes.pythonapi, ctypes.PyDLL(None)
     python.PyOS_BeforeFork()
     pid = libc.syscall(ctypes.c_long(CLONE or 0), ctypes.c_long(CLONE_PARENT | signal.SIGCHLD), None, None, None, None)
     python.PyOS_AfterFork_Parent() if pid else python.PyOS_AfterFork_Child()
-    assert pid >= 0, "the system refused"
+    assert pid >= 0, "the kernel refused to copy the process"
     return int(pid)
 
 
@@ -222,7 +223,7 @@ def _take_over(environment: dict[str, str]) -> None:
 
 
 def _show(environment: Mapping[str, str]) -> None:
-    """Have /proc tell this environment, as of any process that was started with it."""
+    """Make /proc show this environment, as for a process that was started with it."""
     fields = Path("/proc/self/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
     start, end = int(fields[47]), int(fields[48])
     at = ctypes.string_at(start, end - start).index(ROOM.encode() + b"=")
@@ -231,14 +232,14 @@ def _show(environment: Mapping[str, str]) -> None:
 
 
 def _have_warm_children() -> None:
-    """Another copy waits beside the command: what it copies are the command's children."""
+    """Start another waiting copy beside the command, which makes the command's children."""
     from chyme.core.children import process
 
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     if os.fork() == 0:
         ours.close()
         os.setsid()
-        _show({})  # it belongs to the tests, not to chyme
+        _show({})  # so that it is not taken for a process of chyme
         nowhere = os.open(os.devnull, os.O_RDWR)
         for place in range(3):
             os.dup2(nowhere, place)
@@ -250,7 +251,7 @@ def _have_warm_children() -> None:
 
 
 def _run(module: str) -> int:
-    """What it comes to, as Python itself would say it."""
+    """Run the module, and return its exit code as Python would."""
     try:
         sys.modules.pop(module, None)
         runpy.run_module(module, run_name="__main__", alter_sys=True)
@@ -266,7 +267,7 @@ def _run(module: str) -> int:
 
 
 def _end(code: int) -> NoReturn:
-    """All that Python does at its end, but for taking its modules apart."""
+    """End as Python does, without tearing down the modules."""
     cast("Any", threading)._shutdown()
     cast("Any", atexit)._run_exitfuncs()
     for stream in (sys.stdout, sys.stderr):
