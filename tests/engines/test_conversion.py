@@ -27,7 +27,7 @@ from chyme.errors import EngineUnavailable, LimitReached, UnreadableFile
 from chyme.files.container_formats import OLE_MARK
 from chyme.files.extensions import DOCUMENTS
 from chyme.model import Place
-from chyme.text.number_ranges import format_ranges
+from chyme.text.display import format_ranges
 
 SAMPLES = Path(__file__).resolve().parents[1] / "samples"
 ENTITIES = '<?xml version="1.0"?>{pad}<!DOCTYPE x [<!ENTITY a "b">]><x>&a;</x>'

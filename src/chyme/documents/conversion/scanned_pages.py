@@ -11,7 +11,7 @@ from chyme.documents.conversion.scan_rendering import CannotDraw, draw
 from chyme.documents.conversion.scan_results import Scan, ScanReader
 from chyme.errors import EngineUnavailable
 from chyme.imaging.ocr.engine_interface import unread_note
-from chyme.text.number_ranges import format_ranges
+from chyme.text.display import format_ranges
 
 if TYPE_CHECKING:
     import pypdfium2  # type: ignore[import-untyped]
