@@ -13,7 +13,7 @@ from chyme.documents.html.metadata import PageMetadata, metadata_of
 from chyme.documents.html.metadata_values import clean_line, date_of, language_of
 from chyme.documents.html.structured_data import things_in
 from chyme.documents.html.tree import tree_of
-from chyme.webpages.walls.page_signals import read_page_signals, wall_headers
+from chyme.webpages.wall_signals import read_page_signals, wall_headers
 
 URL = "https://www.example.org/2024/loaf.html"
 

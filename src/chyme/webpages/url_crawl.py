@@ -17,11 +17,10 @@ from chyme.files.link_files import LINK_BYTES, link_in, remove_credentials, rest
 from chyme.model import Artifact, File, Form, Kind, Lane, Output
 from chyme.text.titles import clean_title, heading_title
 from chyme.webpages.browser.executable import browser_program
-from chyme.webpages.browser.settings import BrowserSettings
-from chyme.webpages.crawl_limits import CrawlLimits, require_crawling
 from chyme.webpages.linked_file import Contents, FileReaders, LinkedFile, make_linked_file, name_of, original_name
+from chyme.webpages.login_and_bot_walls import Finding, ResponseFacts, Wall, detect_wall
+from chyme.webpages.settings import BrowserSettings, CrawlLimits, require_crawling
 from chyme.webpages.url_crawl_screenshot import check_answer
-from chyme.webpages.walls.detection import Finding, ResponseFacts, Wall, detect_wall
 
 if TYPE_CHECKING:
     from chyme.documents.html.reader import PageContent
@@ -162,7 +161,7 @@ class UrlCrawl(Digester):
 
     def _read_page(self, link: str, fetched: FetchResult, page: str) -> _ReadPage:
         from chyme.documents.html.reader import read_page
-        from chyme.webpages.walls.page_signals import read_page_signals, wall_headers
+        from chyme.webpages.wall_signals import read_page_signals, wall_headers
 
         read = read_page(page, fetched.url, self.conversion)
         signals = asdict(read_page_signals(page, read.markdown))

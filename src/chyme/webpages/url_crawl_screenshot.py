@@ -18,13 +18,12 @@ from chyme.files.link_files import LINK_BYTES, link_in, remove_credentials, rest
 from chyme.imaging.decoding.limits import PictureLimits
 from chyme.model import THUMBNAIL, Artifact, File, Form, Kind, Lane, Output
 from chyme.webpages.browser.executable import INSTALL_HINT, browser_marker, browser_program
-from chyme.webpages.browser.settings import BrowserSettings
-from chyme.webpages.crawl_limits import require_crawling
+from chyme.webpages.settings import BrowserSettings, require_crawling
 
 if TYPE_CHECKING:
     from PIL import Image
 
-    from chyme.webpages.browser.rendered_page import RenderedPage
+    from chyme.webpages.browser.browser import RenderedPage
 
 SCREENSHOT = "screenshot.jpg"
 SNAPSHOT = "page.html"  # what url-crawl stores of a page; of a file behind a link it stores the file itself

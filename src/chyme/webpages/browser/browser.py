@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import functools
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import SplitResult, urlsplit
 
@@ -24,9 +25,8 @@ from chyme.webpages.browser.chromium_process import PREFIX, BrowserStartError, C
 from chyme.webpages.browser.devtools_pipe import BrowserDisconnected, CommandFailed, DeadlineExceeded
 from chyme.webpages.browser.executable import INSTALL_HINT, browser_program
 from chyme.webpages.browser.proxy import REFUSED_HEADER, Proxy, Traffic
-from chyme.webpages.browser.rendered_page import RenderedPage
-from chyme.webpages.browser.settings import BrowserSettings
 from chyme.webpages.browser.tab import Tab, TabCrashed, TooManyRedirects
+from chyme.webpages.settings import BrowserSettings
 
 FORGET_SECONDS = 5.0
 MIN_SHARE_LEFT = 0.5  # of a page's time, for a second start to be worthwhile
@@ -233,3 +233,20 @@ def _guard_error_for(url: str, traffic: Traffic) -> DigestError | None:
 
 def _with_name(name: str, error: DigestError) -> DigestError:
     return type(error)(f"{name}: {error}", retry_after=error.retry_after, tried=error.tried)
+
+
+@dataclass(frozen=True, slots=True)
+class RenderedPage:
+    """A page after its scripts have run."""
+
+    url: str  # after all redirects
+    status: int  # of its HTTP response
+    title: str
+    html: str  # the finished page, with shadow trees inserted
+    screenshot: bytes | None  # JPEG of the first screens
+    width: int  # of the screenshot, in pixels; 0 without one
+    height: int
+    engine: str  # as in `Chromium 150.0.7871.100`
+    refused: tuple[str, ...] = ()  # hosts that the page asked for and the guard refused
+    notes: tuple[str, ...] = ()  # what is missing or wrong, each as part of a sentence
+    retry_after: str | None = None  # the header of that name, if the server asks for a pause

@@ -21,7 +21,7 @@ from pathlib import Path
 from chyme.core.files.temporary_folder import TemporaryFolder, recreate_folder
 from chyme.webpages.browser.devtools_pipe import BrowserDisconnected, CommandFailed, DeadlineExceeded, Pipe
 from chyme.webpages.browser.process_tree import Process, adopt_orphans, kill_all, private_memory, process_tree
-from chyme.webpages.browser.settings import BrowserSettings
+from chyme.webpages.settings import BrowserSettings
 
 PREFIX = "chyme-browser-"
 NOBODY = 65534  # the user for Chromium if we are root: it does not run as root in its sandbox

@@ -20,7 +20,7 @@ from chyme.core.children.isolation import OWN_PORT
 from chyme.digester import Outside
 from chyme.errors import AddressRefused, DigestError, NetworkFailed, RateLimited
 from chyme.webpages.browser.proxy_relay import BufferedConnection, cancel_all, relay, strip_hop_headers
-from chyme.webpages.browser.settings import BrowserSettings
+from chyme.webpages.settings import BrowserSettings
 
 HEAD_SECONDS = 30.0
 EXPECT_SECONDS = 1.0

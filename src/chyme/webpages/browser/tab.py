@@ -19,7 +19,7 @@ from chyme.webpages.browser.page_scripts import (
     WORLD,
 )
 from chyme.webpages.browser.proxy import Proxy
-from chyme.webpages.browser.settings import BrowserSettings
+from chyme.webpages.settings import BrowserSettings
 
 LOADING_SHARE = 0.8  # of a page's time; the rest is for its screenshot
 IDLE_SECONDS = 0.5  # without any change

@@ -4,20 +4,28 @@ from __future__ import annotations
 
 import ssl
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import TracebackType
 
 import httpx2
 
 from chyme.digester import Outside
 from chyme.errors import AddressRefused, DigestError
-from chyme.webpages.crawl_limits import CrawlLimits
 from chyme.webpages.http_client.connections import Connections, open_connections
-from chyme.webpages.http_client.error_mapping import prefix_errors
 from chyme.webpages.http_client.fetch_result import FetchResult
-from chyme.webpages.http_client.redirects import RequestIdentity, follow_page, follow_part
+from chyme.webpages.http_client.redirects import (
+    Origin,
+    RequestIdentity,
+    follow_page,
+    follow_part,
+    origin,
+    parse,
+    without_credentials,
+)
 from chyme.webpages.http_client.responses import Response, RetryLater, ServerError
 from chyme.webpages.http_client.robots_txt import ROBOTS_BYTES, ROBOTS_SECONDS, Robots
-from chyme.webpages.http_client.urls import Origin, origin, parse, without_credentials
+from chyme.webpages.settings import CrawlLimits
 
 PART_HOPS = 5
 PART_WAIT_SECONDS = 10.0  # for one wait, so that the other parts have their turn
@@ -58,7 +66,7 @@ class Fetcher:
         that may explain it, RetryLater and ServerError.
         """
         limits = self._limits
-        with prefix_errors(self._name):
+        with _prefix_errors(self._name):
             start = self._identity.extract_password(parse(url))
             with open_connections(self._outside, limits.seconds, trusted=self._trusted, polite=True) as connections:
                 response, hops = follow_page(
@@ -121,3 +129,13 @@ class Fetcher:
                     self._outside, seconds, trusted=self._trusted, keep=PARTS_AT_ONCE, wait_seconds=PART_WAIT_SECONDS
                 )
             return self._part_connections
+
+
+@contextmanager
+def _prefix_errors(name: str) -> Iterator[None]:
+    """Put the file name in front of the errors raised inside."""
+    try:
+        yield
+    except DigestError as error:
+        error.args = (f"{name}: {error}",)
+        raise

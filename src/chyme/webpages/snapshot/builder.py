@@ -7,15 +7,15 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from chyme.webpages.crawl_limits import CrawlLimits
 from chyme.webpages.http_client.fetch_result import PartFetcher
-from chyme.webpages.snapshot.fonts import PageUsage
+from chyme.webpages.settings import CrawlLimits
+from chyme.webpages.snapshot.css_sanitiser import PageUsage
 from chyme.webpages.snapshot.html_sanitiser import custom_element_names, normalise_html, sanitise_body
 from chyme.webpages.snapshot.html_tree import escape_html, text_of, to_html, tree_of
 from chyme.webpages.snapshot.inlining import Parts
 from chyme.webpages.snapshot.outline import Outline, Slot, SvgUse, extract_outline
 from chyme.webpages.snapshot.stylesheets import Sheets
-from chyme.webpages.snapshot.svg_sprites import extract_icons, insert_icon
+from chyme.webpages.snapshot.svg_files import extract_icons, insert_icon
 
 POLICY = (
     "default-src 'none'; img-src data:; style-src 'unsafe-inline'; font-src data:; form-action 'none'; base-uri 'none'"

@@ -8,9 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from chyme.webpages.http_client.fetch_result import FetchResult
-from chyme.webpages.snapshot.css_sanitiser import Sheet, read_declarations, read_sheet, serialise_tokens
+from chyme.webpages.snapshot.css_sanitiser import PageUsage, Sheet, read_declarations, read_sheet, serialise_tokens
 from chyme.webpages.snapshot.css_urls import UrlPlaceholder
-from chyme.webpages.snapshot.fonts import PageUsage
 from chyme.webpages.snapshot.html_tree import escape_html
 from chyme.webpages.snapshot.image_sources import absolute_url
 from chyme.webpages.snapshot.inlining import Parts

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -12,6 +11,7 @@ from chyme.documents.html.metadata_values import clean_line
 from chyme.documents.html.structured_data import Thing, things_in
 from chyme.documents.html.tree import is_shown, title_of, tree_of
 from chyme.documents.html.words import bare_words, count_words_and_signs
+from chyme.webpages.login_and_bot_walls import PageSignals
 
 if TYPE_CHECKING:
     from lxml.html import HtmlElement  # type: ignore[import-untyped]
@@ -57,23 +57,6 @@ _ROOT_IDS = frozenset((
     "___gatsby",
 ))  # fmt: skip
 _NOT_FREE = re.compile(r"^(?:false|no|0)$", re.IGNORECASE)
-
-
-@dataclass(frozen=True, slots=True)
-class PageSignals:
-    """Plain facts about a page's source; `detection` decides what they mean."""
-
-    title: str = ""
-    beginning: str = ""  # of everything it shows, including banners and forms
-    ending: str = ""  # of the extracted text
-    shown: int = 0  # words it shows, including banners and forms
-    password: bool = False  # it has a password field
-    fields: int = 0  # input fields, except passwords
-    markers: frozenset[str] = frozenset()
-    free: bool | None = None  # whether it declares itself readable without paying
-    asks_for_script: bool = False  # in a <noscript>, or in what it shows
-    empty_root: bool = False  # it has an element for scripts to fill
-    script_chars: int = 0  # of inline scripts; an external script counts as 1,000
 
 
 def read_page_signals(page: str, markdown: str) -> PageSignals:
