@@ -9,8 +9,8 @@ import pytest
 
 from chyme.documents.conversion.results import ConversionLimits
 from chyme.documents.html.reader import read_page
-from chyme.webpages.login_and_bot_walls import Finding, ResponseFacts, Wall, detect_wall, needs_script
-from chyme.webpages.wall_signals import read_page_signals, wall_headers
+from chyme.webpages.login_and_bot_walls import Finding, ResponseFacts, Wall, detect_wall, needs_script, wall_headers
+from chyme.webpages.wall_signals import read_page_signals
 
 ASKED = "https://example.org/2024/the-tides-of-the-north-sea"
 PROSE = "".join(

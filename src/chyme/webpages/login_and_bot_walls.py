@@ -113,6 +113,12 @@ _ARTICLE_NAME = re.compile(r"(?:[^-_]+[-_]){3,}|\d{4,}")
 _FRONT_PATH = re.compile(r"/?(?:[a-z]{2}(?:[-_][a-z]{2})?/?)?(?:index\.\w{3,5}|home/?)?", re.IGNORECASE)
 
 
+def wall_headers(headers: Mapping[str, str]) -> dict[str, str]:
+    """Return the headers that hint at walls, truncated; names in lower case."""
+    names = ("server", *_CHALLENGE_HEADERS, *_GUARD_HEADERS)
+    return {name: headers[name][:300] for name in names if name in headers}
+
+
 def _is_bot_wall(facts: ResponseFacts) -> bool:
     for name, values in _CHALLENGE_HEADERS.items():
         if facts.headers.get(name, "").lower() in values:

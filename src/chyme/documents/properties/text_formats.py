@@ -23,8 +23,8 @@ _RTF_ESCAPE = re.compile(r"\\u(-?\d{1,5}) ?(?:\\'[0-9a-fA-F]{2}|\?)?|\\'([0-9a-f
 
 def page_properties(stream: BinaryIO, size: int) -> Properties:
     """Of a web page that is a file."""
-    from chyme.documents.conversion.html import page_text
     from chyme.documents.html.metadata import metadata_of
+    from chyme.documents.html.reader import page_text
 
     metadata = metadata_of(page_text(stream.read(HEAD_BYTES)), "", {}, "")
     return clean_properties(

@@ -202,7 +202,7 @@ def _make_error(name: str, url: str, reason: str, traffic: Traffic) -> DigestErr
     """Return why an address could not be opened: the guard's own error if it was the guard."""
     guard_error = _guard_error_for(url, traffic)
     if guard_error is not None:
-        return _with_name(name, guard_error)
+        return type(guard_error)(f"{name}: {guard_error}", retry_after=guard_error.retry_after, tried=guard_error.tried)
     if reason == "download":
         return UnreadableFile(f"{name}: there is a file to download behind the link, and no page")
     if reason in ("net::ERR_UNSAFE_REDIRECT", "net::ERR_DISALLOWED_URL_SCHEME", "net::ERR_UNKNOWN_URL_SCHEME"):
@@ -229,10 +229,6 @@ def _guard_error_for(url: str, traffic: Traffic) -> DigestError | None:
     except ValueError:
         return None
     return traffic.refused.get(host) or traffic.failed.get(host)
-
-
-def _with_name(name: str, error: DigestError) -> DigestError:
-    return type(error)(f"{name}: {error}", retry_after=error.retry_after, tried=error.tried)
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,6 @@ from chyme.webpages.settings import BrowserSettings
 PREFIX = "chyme-browser-"
 NOBODY = 65534  # the user for Chromium if we are root: it does not run as root in its sandbox
 START_SECONDS = 30.0
-STOP_SECONDS = 1.0
 LOG_ERRORS_SECONDS = 10.0
 NICE_INCREMENT = 5
 PR_SET_PDEATHSIG = 1

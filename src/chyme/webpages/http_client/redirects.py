@@ -21,6 +21,7 @@ _ACCEPT = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
 _ACCEPT_PART = "image/webp,image/*,text/css,font/woff2,*/*;q=0.8"
 _LANGUAGES = "en;q=0.8,*;q=0.5"
 PORTS = {"http": 80, "https": 443}
+PART_HOPS = 5
 
 Origin = tuple[str, str, int]
 
@@ -73,9 +74,7 @@ def follow_page(
         cookie_header = cookies.header(url)
         seen.add((str(url), cookie_header))
         with translate_errors(url.host, max_bytes, connections.seconds):
-            response = send_request(
-                connections.pool, url, identity.headers(url, cookie_header), max_bytes, connections.wait_seconds
-            )
+            response = send_request(connections, url, identity.headers(url, cookie_header), max_bytes)
         cookies.keep(url, response.header_values("set-cookie"))
         target = _next_url(response, identity)
         if target is None:
@@ -100,7 +99,7 @@ def _next_url(response: Response, identity: RequestIdentity) -> httpx2.URL | Non
 
 
 def follow_part(
-    start: httpx2.URL, connections: Connections, identity: RequestIdentity, max_bytes: int, hops: int
+    start: httpx2.URL, connections: Connections, identity: RequestIdentity, max_bytes: int
 ) -> tuple[Response, tuple[str, ...]]:
     """Do the same for a part of a page: without cookies, and only with passwords already known."""
     url = without_credentials(start)
@@ -110,8 +109,8 @@ def follow_part(
             response = _send_with_retry(connections, url, identity.headers(url, "", _ACCEPT_PART), max_bytes)
         if response.redirect is None:
             return response, tuple(visited)
-        if len(visited) >= hops:
-            raise LimitReached(f"{start.host} redirects more than {hops} times")
+        if len(visited) >= PART_HOPS:
+            raise LimitReached(f"{start.host} redirects more than {PART_HOPS} times")
         visited.append(str(url))
         url = without_credentials(parse(response.redirect, url))
 
@@ -121,9 +120,9 @@ def _send_with_retry(
 ) -> Response:
     """Send a request, and once more on failure: the server may just have closed the kept connection."""
     try:
-        return send_request(connections.pool, url, headers, max_bytes, connections.wait_seconds)
+        return send_request(connections, url, headers, max_bytes)
     except (httpcore2.RemoteProtocolError, httpcore2.ReadError, httpcore2.WriteError):
-        return send_request(connections.pool, url, headers, max_bytes, connections.wait_seconds)
+        return send_request(connections, url, headers, max_bytes)
 
 
 @contextmanager

@@ -80,10 +80,6 @@ def _detect_non_western(data: bytes) -> list[str]:
 def _try_decode(data: bytes, encoding: str) -> str | None:
     text = data.decode(encoding, "replace")
     broken = text.count("\ufffd")
-    if broken and broken > _MAX_BROKEN_SHARE * _count_non_ascii(text):
+    if broken and broken > _MAX_BROKEN_SHARE * (len(text) - len(text.encode("ascii", "ignore"))):
         return None
     return clean(text)
-
-
-def _count_non_ascii(text: str) -> int:
-    return len(text) - len(text.encode("ascii", "ignore"))

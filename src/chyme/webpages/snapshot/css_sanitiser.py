@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from chyme.webpages.snapshot.css_urls import NONE, UrlPlaceholder, address_of, make_placeholder, strip_urls
 from chyme.webpages.snapshot.data_urls import DATA_URL
@@ -24,7 +24,7 @@ class Import:
     address: str
     before: str  # the conditions, as opened blocks
     after: str
-    layers: str = ""  # the order of layers declared between the previous import and this one
+    layers: str  # the order of layers declared between the previous import and this one
 
 
 @dataclass(slots=True)
@@ -77,8 +77,7 @@ def strip_css_urls(css: str) -> str:
     """Return the sheet without anything that would be fetched; empty if it cannot be parsed."""
     try:
         sheet = read_sheet(css)
-        for placeholder in sheet.placeholders:
-            placeholder.fill(placeholder.address if DATA_URL.fullmatch(placeholder.address) else None)
+        _fill_embedded(sheet.placeholders)
         return sheet.to_css()
     except RecursionError:
         return ""
@@ -88,11 +87,15 @@ def strip_declaration_urls(css: str) -> str:
     """Do the same for declarations or a single value."""
     try:
         tokens, placeholders = read_declarations(css)
-        for placeholder in placeholders:
-            placeholder.fill(placeholder.address if DATA_URL.fullmatch(placeholder.address) else None)
+        _fill_embedded(placeholders)
         return serialise_tokens(tokens)
     except RecursionError:
         return ""
+
+
+def _fill_embedded(placeholders: Iterable[UrlPlaceholder]) -> None:
+    for placeholder in placeholders:
+        placeholder.fill(placeholder.address if DATA_URL.fullmatch(placeholder.address) else None)
 
 
 def _sanitise_rules(nodes: list[Any], placeholders: list[UrlPlaceholder], usage: PageUsage | None) -> list[Any]:
@@ -176,18 +179,15 @@ def _may_match(prelude: list[Any], names: frozenset[str]) -> bool:
 class PageUsage:
     """What a page contains, so that nothing is fetched for rules that match nothing in it."""
 
-    names: frozenset[str] = frozenset()  # its classes and ids
-    letters: frozenset[int] = frozenset()  # code points of its text
+    names: frozenset[str]  # its classes and ids
+    letters: frozenset[int]  # code points of its text
 
 
-class FontFaceRule:
+class FontFaceRule(NamedTuple):
     """A @font-face rule with the token that must be filled for it to be of use."""
 
-    __slots__ = ("rule", "token")
-
-    def __init__(self, rule: Any, token: Any) -> None:
-        self.rule = rule
-        self.token = token
+    rule: Any
+    token: Any
 
 
 def keep_font_face(

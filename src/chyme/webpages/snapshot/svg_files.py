@@ -1,4 +1,4 @@
-"""Sanitises SVG files before they are stored."""
+"""Sanitises SVG files before they are stored, and takes icons from them (<use href="icons.svg#leaf">)."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def _local_name(element: object) -> str:
 
 def extract_icons(svg: bytes, wanted: Iterable[str]) -> Mapping[str, Element]:
     """Return the elements of a sanitised SVG with these ids, as elements of a page."""
-    from lxml import etree  # type: ignore[import-untyped]
+    from lxml import etree
 
     names = set(wanted)
     parser = etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=False)
