@@ -211,9 +211,7 @@ class PdfPageRenderer:
     def _draw(self, key: _Key, file: File, opened: int, answer: Future[bytes]) -> None:
         """Whatever happens, the waiting requests get a result or an error."""
         try:
-            _, page, width = key
-            self.drawings += 1
-            data = _picture_from(file.path, page, self._run(file, opened, {"page": page, "width": width}))
+            data = self._request_page(key, file, opened)
             if not key[0].startswith("changed "):
                 self._cache.put(*key, data)
             outcome: bytes | BaseException = data
@@ -234,6 +232,11 @@ class PdfPageRenderer:
         with self._lock:
             self._failed = {page_key: failure for page_key, failure in self._failed.items() if failure[0] > now}
             self._failed[key[:2]] = now + RETRY_DELAY, reason
+
+    def _request_page(self, key: _Key, file: File, opened: int) -> bytes:
+        _, page, width = key
+        self.drawings += 1
+        return _picture_from(file.path, page, self._run(file, opened, {"page": page, "width": width}))
 
     def _run(self, file: File, opened: int, request: Mapping[str, object]) -> Sequence[Output]:
         runner, scratch = self._ensure_runner()

@@ -22,7 +22,7 @@ _FORBIDDEN = re.compile(rb"<!(?:DOCTYPE|ENTITY)", re.IGNORECASE)
 
 
 def office_properties(stream: BinaryIO, size: int) -> Properties:
-    """Of a package of the Office Open XML family."""
+    """The properties of a package of the Office Open XML family."""
     with _open_archive(stream) as archive:
         core = _fields(_tree(archive, "docProps/core.xml"))
         application = _fields(_tree(archive, "docProps/app.xml"))
@@ -30,13 +30,13 @@ def office_properties(stream: BinaryIO, size: int) -> Properties:
 
 
 def opendocument_properties(stream: BinaryIO, size: int) -> Properties:
-    """Of an OpenDocument package."""
+    """The properties of an OpenDocument package."""
     with _open_archive(stream) as archive:
         return _to_properties(_fields(_tree(archive, "meta.xml")))
 
 
 def book_properties(stream: BinaryIO, size: int) -> Properties:
-    """Of an EPUB book."""
+    """The properties of an EPUB book."""
     with _open_archive(stream) as archive:
         container = _tree(archive, "META-INF/container.xml")
         paths = [element.get("full-path", "") for element in container.iter() if tag_of(element) == "rootfile"]

@@ -11,7 +11,6 @@ import httpx2
 
 from chyme.digester import Outside
 from chyme.errors import AddressRefused, DigestError
-from chyme.webpages.http_client.connections import Connections, open_connections
 from chyme.webpages.http_client.fetch_result import FetchResult
 from chyme.webpages.http_client.redirects import (
     Origin,
@@ -24,6 +23,7 @@ from chyme.webpages.http_client.redirects import (
 )
 from chyme.webpages.http_client.responses import Response, RetryLater, ServerError
 from chyme.webpages.http_client.robots_txt import ROBOTS_BYTES, ROBOTS_SECONDS, Robots
+from chyme.webpages.http_client.transport import Connections, open_connections
 from chyme.webpages.settings import CrawlLimits
 
 PART_WAIT_SECONDS = 10.0  # for one wait, so that the other parts have their turn

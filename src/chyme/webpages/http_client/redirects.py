@@ -12,10 +12,10 @@ import httpcore2
 import httpx2
 
 from chyme.errors import AddressRefused, DigestError, LimitReached, NetworkFailed, TimedOut, UnreadableFile
-from chyme.webpages.http_client.connections import Connections, DeadlineExceeded
 from chyme.webpages.http_client.cookies import Cookies
 from chyme.webpages.http_client.decompression import ACCEPTED, DecompressionError
 from chyme.webpages.http_client.responses import MB, Response, TooLarge, send_request
+from chyme.webpages.http_client.transport import Connections, DeadlineExceeded
 
 _ACCEPT = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
 _ACCEPT_PART = "image/webp,image/*,text/css,font/woff2,*/*;q=0.8"

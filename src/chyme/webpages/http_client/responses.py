@@ -13,9 +13,9 @@ import httpcore2
 import httpx2
 
 from chyme.errors import NetworkFailed, RateLimited
-from chyme.webpages.http_client.connections import Connections
 from chyme.webpages.http_client.decompression import DecompressionError, decompress
 from chyme.webpages.http_client.fetch_result import FetchResult
+from chyme.webpages.http_client.transport import Connections
 
 MB = 1024 * 1024
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
