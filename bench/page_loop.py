@@ -31,7 +31,7 @@ def _pictures(addresses: list[str]) -> None:
     from chyme.core.outbound.guard import Guard
     from chyme.core.outbound.policy import policy_of
     from chyme.webpages.browser.browser import Browser
-    from chyme.webpages.browser.settings import BrowserSettings
+    from chyme.webpages.settings import BrowserSettings
 
     browser = Browser(BrowserSettings())
     guard = Guard(policy_of(addresses[0].split("/")[2]), delay=0)

@@ -41,9 +41,8 @@ from chyme.understanding.classify_image import ClassifyImage
 from chyme.understanding.slug import Slug
 from chyme.understanding.tags.tag_embeddings import TagEmbeddings
 from chyme.understanding.tags.tags import Tags
-from chyme.webpages.browser.settings import BrowserSettings
-from chyme.webpages.crawl_limits import CrawlLimits
 from chyme.webpages.linked_file import FileReaders
+from chyme.webpages.settings import BrowserSettings, CrawlLimits
 from chyme.webpages.url_crawl import UrlCrawl
 from chyme.webpages.url_crawl_screenshot import UrlCrawlScreenshot
 from chyme.webpages.url_crawl_summary import UrlCrawlSummary

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from chyme.documents.conversion.charts import format_numbers
+from chyme.documents.conversion.comments_and_charts import format_numbers
 from chyme.documents.conversion.converter import convert
 from chyme.documents.conversion.results import (
     ConversionLimits,
@@ -22,12 +22,12 @@ from chyme.documents.conversion.results import (
     join_pages,
     places_in,
 )
-from chyme.documents.conversion.scan_results import Scan, ScanReader
+from chyme.documents.conversion.scanned_pages import Scan, ScanReader
 from chyme.errors import EngineUnavailable, LimitReached, UnreadableFile
 from chyme.files.container_formats import OLE_MARK
 from chyme.files.extensions import DOCUMENTS
 from chyme.model import Place
-from chyme.text.number_ranges import format_ranges
+from chyme.text.display import format_ranges
 
 SAMPLES = Path(__file__).resolve().parents[1] / "samples"
 ENTITIES = '<?xml version="1.0"?>{pad}<!DOCTYPE x [<!ENTITY a "b">]><x>&a;</x>'

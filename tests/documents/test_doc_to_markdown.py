@@ -11,7 +11,7 @@ import pytest
 from disk_source import source_of
 
 from chyme.documents.conversion.results import ConversionLimits
-from chyme.documents.conversion.scan_results import Scan, save_scan
+from chyme.documents.conversion.scanned_pages import Scan, save_scan
 from chyme.documents.doc_to_markdown import DocToMarkdown
 from chyme.errors import DigestError, LimitReached
 from chyme.imaging.ocr.engine_interface import OcrSettings

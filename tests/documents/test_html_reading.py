@@ -10,10 +10,9 @@ from pathlib import Path
 import pytest
 from growth import grows_linearly
 
-from chyme.documents.conversion.html import page_text
 from chyme.documents.conversion.results import ConversionLimits
-from chyme.documents.html.complexity_limits import is_too_complex
-from chyme.documents.html.reader import PageContent, read_page, reading_time, strip_link_targets
+from chyme.documents.html.raw_source import is_too_complex
+from chyme.documents.html.reader import PageContent, page_text, read_page, reading_time, strip_link_targets
 
 CORPUS = Path(__file__).parents[2] / "../shared/corpus"
 URL = "https://example.org/blog/2024/loaf.html"

@@ -22,12 +22,10 @@ from chyme.documents.conversion.zip_packages import open_package
 from chyme.documents.libreoffice.installation import office_marker, office_program
 from chyme.documents.libreoffice.process import Office, OfficeFailed
 from chyme.documents.libreoffice.profile import PREFIX, OfficeProfile
-from chyme.documents.pages.counts import declared_page_count
-from chyme.documents.pages.first_page import render_first_page
+from chyme.documents.pages.first_page import PageImage, declared_page_count, render_first_page
 from chyme.documents.pages.fonts import Fonts, fonts, letters_of
 from chyme.documents.pages.limits import PageLimits
 from chyme.documents.pages.markdown_blocks import Span, blocks_of, spans_of
-from chyme.documents.pages.page_image import PageImage
 from chyme.documents.pages.text_page import FOOT, render_text_page
 from chyme.errors import LimitReached, UnreadableFile
 from chyme.files.extensions import DOCX, EPUB, ODT, PDF, PPTX

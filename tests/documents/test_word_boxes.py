@@ -7,7 +7,7 @@ from pathlib import Path
 import pypdfium2  # type: ignore[import-untyped]
 import pytest
 
-from chyme.documents.pages.pdf_page import open_pdf
+from chyme.documents.pages.pdf_page import open_with_forms
 from chyme.documents.pages.word_boxes import MAX_BOXES, boxes_of, characters_of
 from chyme.model import Box
 from chyme.search.page_highlights import spans_of
@@ -33,7 +33,7 @@ def pdf(*lines: tuple[int, int, int, str], page: str = "/MediaBox [0 0 400 200]"
 
 
 def boxes(data: bytes, question: str) -> list[Box]:
-    with open_pdf("a.pdf", data) as document:
+    with open_with_forms("a.pdf", data) as document:
         page = document[0]
         textpage = page.get_textpage()
         found = boxes_of(page, textpage, spans_of(characters_of(textpage), question))

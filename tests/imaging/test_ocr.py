@@ -14,7 +14,7 @@ import pytest
 from PIL import Image, ImageDraw, ImageFont
 
 from chyme.documents.conversion.scan_rendering import LONGEST, CannotDraw, draw, has_covering_image
-from chyme.documents.conversion.scan_results import Scan, load_scan, save_scan
+from chyme.documents.conversion.scanned_pages import Scan, load_scan, save_scan
 from chyme.errors import EngineUnavailable, TimedOut
 from chyme.imaging.ocr.engine_interface import Line, OcrEngine, OcrResult, OcrSettings, move_line, unread_note
 from chyme.imaging.ocr.engines import fingerprint, load_engine

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chyme.text.control_characters import printable
+from chyme.text.display import printable
 
 
 @pytest.mark.parametrize(

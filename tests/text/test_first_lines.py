@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chyme.text.first_lines import LENGTH, LINES, first_lines
+from chyme.text.excerpts import LENGTH, LINES, first_lines
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chyme.text.searchable_text import has_word, is_thin, without_notes
+from chyme.text.passages import has_word, is_thin, without_notes
 
 
 @pytest.mark.parametrize("text", ["T", "12 345,67", "a b 7", "Q1 2020", "| - | 4 |", ""])

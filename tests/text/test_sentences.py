@@ -11,8 +11,7 @@ from chyme.speech.transcripts.extractive_summary import extract_summary, is_shor
 from chyme.text.action_phrases import asks_for_action, is_question
 from chyme.text.function_words import language_of
 from chyme.text.key_phrases import key_phrases
-from chyme.text.sentences import sentences_of, terms_of, word_count
-from chyme.text.text_rank import ranks
+from chyme.text.sentences import ranks, sentences_of, terms_of, word_count
 
 
 def test_a_meeting_is_told_by_what_it_was_about() -> None:

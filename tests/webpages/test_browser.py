@@ -29,11 +29,10 @@ from chyme.errors import (
     TimedOut,
     UnreadableFile,
 )
-from chyme.webpages.browser.browser import Browser
+from chyme.webpages.browser.browser import Browser, RenderedPage
 from chyme.webpages.browser.executable import browser_program
 from chyme.webpages.browser.process_tree import process_tree
-from chyme.webpages.browser.rendered_page import RenderedPage
-from chyme.webpages.browser.settings import BrowserSettings
+from chyme.webpages.settings import BrowserSettings
 
 pytestmark = [
     pytest.mark.slow,

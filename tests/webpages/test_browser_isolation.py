@@ -26,7 +26,7 @@ from chyme.webpages.browser.browser import Browser
 from chyme.webpages.browser.chromium_process import NOBODY, SANDBOX
 from chyme.webpages.browser.executable import browser_program
 from chyme.webpages.browser.process_tree import Process, process_tree
-from chyme.webpages.browser.settings import BrowserSettings
+from chyme.webpages.settings import BrowserSettings
 
 SRC = Path(__file__).parents[2] / "src"
 pytestmark = [
@@ -221,7 +221,7 @@ def test_after_the_end_neither_process_nor_folder_is_left(web: LocalWeb, guard: 
 AS_SOMEBODY = """
     import codecs, ctypes, os, sys, time
     from chyme.webpages.browser.browser import Browser
-    from chyme.webpages.browser.settings import BrowserSettings
+    from chyme.webpages.settings import BrowserSettings
     from chyme.core.children.isolation import confine
     from chyme.core.outbound.connection_client import ConnectionClient
     from chyme.errors import DigestError

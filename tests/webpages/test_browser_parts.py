@@ -23,7 +23,7 @@ from chyme.webpages.browser.devtools_pipe import BrowserDisconnected, CommandFai
 from chyme.webpages.browser.executable import browser_marker, browser_program
 from chyme.webpages.browser.process_tree import adopt_orphans
 from chyme.webpages.browser.proxy import REFUSED_HEADER, Proxy
-from chyme.webpages.browser.settings import BrowserSettings
+from chyme.webpages.settings import BrowserSettings
 
 
 @pytest.fixture

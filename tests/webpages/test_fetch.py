@@ -19,11 +19,11 @@ from waiting import AMPLE
 from chyme.core.outbound.guard import Guard
 from chyme.core.outbound.policy import policy_of
 from chyme.errors import AddressRefused, LimitReached, NetworkFailed, RateLimited, TimedOut, UnreadableFile
-from chyme.webpages.crawl_limits import CrawlLimits
 from chyme.webpages.http_client.fetch_result import FetchResult
 from chyme.webpages.http_client.fetcher import Fetcher
 from chyme.webpages.http_client.responses import ServerError
 from chyme.webpages.http_client.text_decoding import decode_page
+from chyme.webpages.settings import CrawlLimits
 
 MB = 1024 * 1024
 BRIEFLY = CrawlLimits(seconds=0.6, page_bytes=MB)

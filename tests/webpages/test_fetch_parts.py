@@ -16,8 +16,8 @@ from waiting import AMPLE
 
 from chyme.core.outbound.guard import Guard
 from chyme.core.outbound.policy import policy_of
-from chyme.webpages.crawl_limits import CrawlLimits
 from chyme.webpages.http_client.fetcher import Fetcher
+from chyme.webpages.settings import CrawlLimits
 
 MOST = 100_000
 

@@ -14,7 +14,6 @@ from local_web import LocalWeb
 from chyme.core.outbound.guard import Guard
 from chyme.core.outbound.policy import policy_of
 from chyme.errors import UnreadableFile
-from chyme.webpages.crawl_limits import CrawlLimits
 from chyme.webpages.http_client.cookies import MAX_COOKIES, Cookies
 from chyme.webpages.http_client.decompression import (
     MAX_BYTES_BETWEEN,
@@ -26,6 +25,7 @@ from chyme.webpages.http_client.decompression import (
 from chyme.webpages.http_client.fetch_result import FetchResult
 from chyme.webpages.http_client.fetcher import Fetcher
 from chyme.webpages.http_client.text_decoding import decode_page
+from chyme.webpages.settings import CrawlLimits
 
 WORDS = b"".join(b"line %d of many\n" % number for number in range(20_000))
 

@@ -16,9 +16,9 @@ from local_web import LocalWeb
 from chyme.core.outbound.guard import Guard
 from chyme.core.outbound.policy import policy_of
 from chyme.errors import NetworkFailed, TimedOut, UnreadableFile
-from chyme.webpages.crawl_limits import CrawlLimits
-from chyme.webpages.http_client.connections import load_certificates
 from chyme.webpages.http_client.fetcher import Fetcher
+from chyme.webpages.http_client.transport import load_certificates
+from chyme.webpages.settings import CrawlLimits
 
 pytestmark = pytest.mark.skipif(shutil.which("openssl") is None, reason="needs the openssl command for certificates")
 

@@ -14,8 +14,8 @@ from PIL import ImageChops, ImageStat
 from snapshot_site import CHROMIUM, DRAWING, PAGE, PlainFetches, build, looked_at, picture
 from waiting import AMPLE
 
-from chyme.webpages.crawl_limits import MB, CrawlLimits
 from chyme.webpages.http_client.fetch_result import FetchResult
+from chyme.webpages.settings import MB, CrawlLimits
 from chyme.webpages.snapshot.builder import TEXT_ONLY, Snapshot, build_snapshot
 
 URL = "http://pages.test/dir/page.html"

@@ -9,8 +9,8 @@ from local_web import LocalWeb
 from snapshot_attacks import FETCHED, REACHING, RUNNING
 from snapshot_site import CHROMIUM, chromium
 
-from chyme.webpages.crawl_limits import MB, CrawlLimits
 from chyme.webpages.http_client.fetch_result import FetchResult
+from chyme.webpages.settings import MB, CrawlLimits
 from chyme.webpages.snapshot.builder import build_snapshot
 from chyme.webpages.snapshot.html_sanitiser import custom_element_names, sanitise_body
 

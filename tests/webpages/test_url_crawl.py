@@ -30,9 +30,8 @@ from chyme.model import Kind, Lane, Output
 from chyme.pictures.image_ocr import ImageOcr
 from chyme.webpages.browser.browser import browser
 from chyme.webpages.browser.executable import browser_program
-from chyme.webpages.browser.settings import BrowserSettings
-from chyme.webpages.crawl_limits import CrawlLimits
 from chyme.webpages.linked_file import FileReaders
+from chyme.webpages.settings import BrowserSettings, CrawlLimits
 from chyme.webpages.url_crawl import UrlCrawl
 
 SAMPLES = Path(__file__).parents[1] / "samples"

@@ -20,7 +20,7 @@ from chyme.errors import EngineUnavailable, NetworkFailed, RateLimited, Unreadab
 from chyme.model import THUMBNAIL, Kind, Output
 from chyme.webpages.browser.browser import browser
 from chyme.webpages.browser.executable import browser_program
-from chyme.webpages.browser.settings import BrowserSettings
+from chyme.webpages.settings import BrowserSettings
 from chyme.webpages.url_crawl_screenshot import UrlCrawlScreenshot
 
 SAMPLES = Path(__file__).parents[1] / "samples"

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 
 import pytest
 
 from chyme.documents.conversion.results import ConversionLimits
 from chyme.documents.html.reader import read_page
-from chyme.webpages.walls.detection import Finding, ResponseFacts, Wall, detect_wall, needs_script
-from chyme.webpages.walls.page_signals import read_page_signals, wall_headers
+from chyme.webpages.login_and_bot_walls import Finding, ResponseFacts, Wall, detect_wall, needs_script, wall_headers
+from chyme.webpages.wall_signals import read_page_signals
 
 ASKED = "https://example.org/2024/the-tides-of-the-north-sea"
 PROSE = "".join(
@@ -39,17 +40,7 @@ def finding(
             url=url,
             words=read.words,
             headers=wall_headers(headers or {}),
-            title=signs.title,
-            beginning=signs.beginning,
-            ending=signs.ending,
-            shown=signs.shown,
-            password=signs.password,
-            fields=signs.fields,
-            markers=signs.markers,
-            free=signs.free,
-            asks_for_script=signs.asks_for_script,
-            empty_root=signs.empty_root,
-            script_chars=signs.script_chars,
+            **asdict(signs),
         )
     )
 
@@ -213,7 +204,17 @@ def test_a_text_in_chinese_is_long_by_its_signs() -> None:
 def test_scripts_are_needed_where_nothing_is_there_without_them(
     words: int, shown: int, empty_root: bool, asks: bool, script_chars: int, expected: bool
 ) -> None:
-    assert needs_script(words, shown, empty_root, asks, script_chars) is expected
+    facts = ResponseFacts(
+        status=200,
+        asked=ASKED,
+        url=ASKED,
+        words=words,
+        shown=shown,
+        empty_root=empty_root,
+        asks_for_script=asks,
+        script_chars=script_chars,
+    )
+    assert needs_script(facts) is expected
 
 
 def test_addresses_that_are_none_do_no_harm() -> None:

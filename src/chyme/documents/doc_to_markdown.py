@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from chyme.core.package_versions import describe_versions
 from chyme.digester import Digester, Makes, Runs, Source, Title
 from chyme.documents.conversion.results import ConversionLimits
-from chyme.documents.conversion.scan_results import Scan, load_scan, save_scan
+from chyme.documents.conversion.scanned_pages import Scan, load_scan, save_scan
 from chyme.files.extensions import PDF
 from chyme.imaging.ocr.engine_interface import OcrSettings
 from chyme.imaging.ocr.engines import fingerprint, load_engine

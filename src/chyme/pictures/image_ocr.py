@@ -27,7 +27,7 @@ from chyme.imaging.ocr.page_text import PageText, page_text
 from chyme.imaging.ocr.tiles import Tile, longest_side, needs_tiles, tiles
 from chyme.model import Artifact, Box, File, Form, Kind, Output, Place
 from chyme.pictures.preview_output import preview_of
-from chyme.text.number_ranges import format_ranges
+from chyme.text.display import format_ranges
 
 if TYPE_CHECKING:
     from PIL import Image

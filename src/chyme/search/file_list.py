@@ -20,7 +20,7 @@ from chyme.search.tables import facets, listing
 from chyme.search.tables.keyword_queries import Condition
 from chyme.speech.people.names import parse_person_number
 from chyme.speech.people.tables import people
-from chyme.text.first_lines import first_lines
+from chyme.text.excerpts import first_lines
 
 SORTS = tuple(listing.COLUMNS)
 STATES = tuple(PROCESSING_STATUS)

@@ -18,7 +18,7 @@ from chyme.search.tables import dictionary, keyword_queries, passages, vectors
 from chyme.search.tables.keyword_queries import FoundFile
 from chyme.speech.people.names import Person
 from chyme.speech.people.tables import voices
-from chyme.text.searchable_text import is_thin
+from chyme.text.passages import is_thin
 
 FormOf = Callable[[str], Form]  # what the content of an output is
 _LOOK_AHEAD = 3  # passages after a thin one, among which one may say more

@@ -20,8 +20,7 @@ from chyme.search.embedders.passage_hashes import (
     text_hash,
 )
 from chyme.search.searchable_texts import FILE, SEARCHED_FORMS, TEXT_LIMIT, Texts, texts_of
-from chyme.text.passages import CHARACTERS_PER_TOKEN, cut_passages, estimate_tokens
-from chyme.text.searchable_text import has_word
+from chyme.text.passages import CHARACTERS_PER_TOKEN, cut_passages, estimate_tokens, has_word
 from chyme.understanding.classification.document_rules import own_title
 from chyme.understanding.classification.picture_rules import own_picture_title
 from chyme.understanding.classification.source_text import read_json, text_in

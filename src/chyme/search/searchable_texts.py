@@ -10,8 +10,7 @@ from chyme.files.link_files import link_note_of
 from chyme.model import Form, Kind
 from chyme.text.decoding import read_text
 from chyme.text.digest_text import ReadableText, extract_text, replace_unwritable
-from chyme.text.passages import markdown_headings
-from chyme.text.searchable_text import without_notes
+from chyme.text.passages import markdown_headings, without_notes
 
 TEXT_LIMIT = 5_000_000  # characters of one file
 FILE = "file"  # the source name of passages from the file itself

@@ -12,8 +12,8 @@ from itertools import pairwise
 
 from chyme.search.query.parser import Term
 from chyme.search.query.spelling import tokens_of
+from chyme.text.common_words import stop_words
 from chyme.text.stemmer import fold, stem
-from chyme.text.stop_words import stop_words
 from chyme.text.unspaced_scripts import RUNS, normalize_run
 
 LENGTH = 240

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from chyme.model import Form, Place, Upstream
 from chyme.text.markdown_lines import strip_origin_line
@@ -98,21 +98,21 @@ def _picture_text(fields: Json) -> ReadableText:
     """What a photographer wrote about a picture, and the camera."""
     camera = fields.get("camera")
     parts = [_as_text(fields.get(field)).strip() for field in ("title", "description")]
-    parts.append(
-        ", ".join(_as_text(word).strip() for word in _as_list(fields.get("keywords")) if _as_text(word).strip())
-    )
+    parts.append(_join_keywords(fields))
     if isinstance(camera, dict):
         parts.append(" ".join(dict.fromkeys(_as_text(camera.get(field)).strip() for field in _CAMERA_FIELDS)).strip())
-    return ReadableText(replace_unwritable("\n\n".join(dict.fromkeys(part for part in parts if part))))
+    return ReadableText(replace_unwritable("\n\n".join(dict.fromkeys(filter(None, parts)))))
 
 
 def _page_text(fields: Json) -> ReadableText:
     """The metadata of a web page, one line each."""
-    words = [_as_text(fields.get(field)).strip() for field in ("title", "description", "author", "site_name", "domain")]
-    words.append(
-        ", ".join(_as_text(word).strip() for word in _as_list(fields.get("keywords")) if _as_text(word).strip())
-    )
-    return ReadableText(replace_unwritable("\n\n".join(dict.fromkeys(word for word in words if word))))
+    parts = [_as_text(fields.get(field)).strip() for field in ("title", "description", "author", "site_name", "domain")]
+    parts.append(_join_keywords(fields))
+    return ReadableText(replace_unwritable("\n\n".join(dict.fromkeys(filter(None, parts)))))
+
+
+def _join_keywords(fields: Json) -> str:
+    return ", ".join(filter(None, (_as_text(word).strip() for word in _as_list(fields.get("keywords")))))
 
 
 _RECORDING_TAGS = (
@@ -140,16 +140,7 @@ def _join_lines(lines: Iterable[tuple[str, Place]]) -> ReadableText:
     for line, place in lines:
         text = replace_unwritable(line)
         texts.append(text)
-        places.append(
-            Place(
-                position,
-                position + len(text),
-                seconds=place.seconds,
-                until=place.until,
-                speaker=place.speaker,
-                box=place.box,
-            )
-        )
+        places.append(replace(place, start=position, end=position + len(text)))
         position += len(text) + 1
     return ReadableText("\n".join(texts), tuple(places))
 

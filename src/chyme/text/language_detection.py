@@ -90,11 +90,8 @@ def _detect_by_model(plain: str, script: str, letters: int) -> tuple[str | None,
         known = _ISO_CODES.get(code, code)
         probabilities[known] = probabilities.get(known, 0.0) + share
     allowed = _LANGUAGES_OF_SCRIPT.get(script)
-    others = frozenset().union(*_LANGUAGES_OF_SCRIPT.values(), _LANGUAGE_OF_SCRIPT.values(), {"zh", "ja", "zxx"}) - {
-        "sr",
-        "uz",
-        "ku",
-    }
+    others = frozenset().union(*_LANGUAGES_OF_SCRIPT.values(), _LANGUAGE_OF_SCRIPT.values(), {"zh", "ja", "zxx"})
+    others -= {"sr", "uz", "ku"}  # written in Latin letters, too
     common = frozenset(_COMMON.split())
     candidates = {
         code: share

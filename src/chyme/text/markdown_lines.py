@@ -8,15 +8,10 @@ from collections.abc import Sequence
 from chyme.text.unspaced_scripts import RUNS
 
 LENGTH = 300  # maximum characters of one point
-
-
 _MARKUP = re.compile(r"([\\`*_\[\]<>|~&$])")
-
-
 _LEADING = re.compile(r"^(#{1,6}(?=\s|$)|[-+=](?=\s|$|[-+=])|\d{1,9}(?=[.)](?:\s|$)))")
-
-
 _ORIGIN_LINE = re.compile(r"\n\n\*(?:\\.|[^*\\\n])+\*\n?\Z")
+_CONTROL_CHARACTERS = re.compile("[\x00-\x1f\x7f-\x9f\u200b\u2028\u2029\u202a-\u202e\u2060-\u2069\ufeff\ud800-\udfff]+")
 
 
 def strip_origin_line(markdown: str) -> str:
@@ -42,9 +37,6 @@ def shorten_text(text: str, length: int) -> str:
     cut = text[: length - 1]
     space = cut.rfind(" ")
     return (cut[:space] if space > length // 2 else cut).rstrip(" ,;:") + "…"
-
-
-_CONTROL_CHARACTERS = re.compile("[\x00-\x1f\x7f-\x9f\u200b\u2028\u2029\u202a-\u202e\u2060-\u2069\ufeff\ud800-\udfff]+")
 
 
 def clean_line(text: str) -> str:

@@ -11,8 +11,7 @@ from chyme.text.action_phrases import is_question
 from chyme.text.function_words import empty_words, language_of
 from chyme.text.markdown_blocks import Block, BlockType
 from chyme.text.markdown_lines import LENGTH, escape_markdown, shorten_text
-from chyme.text.sentences import sentences_of, terms_of, word_count
-from chyme.text.text_rank import ranks
+from chyme.text.sentences import ranks, sentences_of, terms_of, word_count
 from chyme.text.topic_overlap import is_off_topic
 from chyme.text.word_lists import WordList
 

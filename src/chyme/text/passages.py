@@ -1,4 +1,4 @@
-"""Cuts a text into passages, each with its place in the file."""
+"""Cuts a text into passages, each with its place in the file, and decides what is worth searching."""
 
 from __future__ import annotations
 
@@ -28,6 +28,10 @@ _WEAK_ENDS = re.compile(r"[\s,;|]")
 _WORD = re.compile(r"\w")
 _WORDS = re.compile(r"[^\W_]+")
 _MARKDOWN = re.compile(r"^(?P<fence>```|~~~)|^#{1,6}[ \t]+(?P<heading>\S[^\n]{0,500})", re.MULTILINE)
+_NOTES = re.compile(r"(?:(?:\A|\n)\s*> note: [^\n]*)+\s*\Z")
+_NOTES_TAIL = 2000  # characters at the end of a text in which notes may be
+_THREE_LETTERS = re.compile(r"[^\W\d_]{3}")
+_MIN_TOKENS = 4  # words: a heading, the name of a sheet
 
 
 def estimate_tokens(text: str) -> int:
@@ -53,7 +57,6 @@ def cut_passages(
     places: Sequence[Place] = (),
     *,
     window: int = WINDOW,
-    overlap: float = OVERLAP,
     count_tokens: Callable[[str], int] = estimate_tokens,
 ) -> list[Place]:
     """The spans of the passages, in order, each with page, heading, seconds and box. No span crosses a page."""
@@ -61,7 +64,7 @@ def cut_passages(
     spans: list[Place] = []
     for first, last in _pages(text, places):
         pieces = list(_pieces(text, (first, last), index.headings, window, count_tokens))
-        for start, end in _pack(pieces, window, int(window * overlap)):
+        for start, end in _pack(pieces, window, int(window * OVERLAP)):
             trimmed = _trim(text, start, end)
             if trimmed is not None:
                 spans.append(index.place(*trimmed))
@@ -230,3 +233,20 @@ class _PlaceIndex:
             if place.end > start:
                 overlapping.append(place)
         return overlapping
+
+
+def without_notes(text: str) -> str:
+    """The text without the lines at its end in which chyme says what it left out."""
+    end = max(0, len(text) - _NOTES_TAIL)
+    match = _NOTES.search(text, text.find("\n", end) if end else 0)
+    return text[: match.start()] if match else text
+
+
+def has_word(text: str) -> bool:
+    """Whether it contains a word: a text of digits and single letters means nothing in particular."""
+    return bool(_THREE_LETTERS.search(text) or IDEOGRAPH.search(text))
+
+
+def is_thin(text: str) -> bool:
+    """Whether it says almost nothing by itself."""
+    return estimate_tokens(text) < _MIN_TOKENS

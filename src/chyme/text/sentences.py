@@ -1,9 +1,11 @@
-"""Splits a transcript into sentences, each with its time and speaker."""
+"""Splits a text into sentences, with time and speaker if it was spoken, and ranks them."""
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from chyme.model import Segment
@@ -16,6 +18,8 @@ _MAX_WORDS, _BREAKABLE_WORDS = 60, 25  # text without full stops is cut after so
 _PAUSE = 1.0  # seconds
 _WORD = re.compile(r"[^\W_]+(?:['’\-][^\W_]+)*")
 _UNSPACED_LETTERS = 2  # letters of Chinese or Japanese that count as one word
+_DAMPING = 0.85
+_STEPS = 25  # no visible change after that
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,3 +115,24 @@ def _spoken_at(segment: Segment, text: str, position: int) -> float:
         len(text[:position].split()) * len(segment.words) / max(len(text.split()), 1)
     )  # a correction may be shorter
     return segment.words[min(round(word_index), len(segment.words) - 1)].start
+
+
+def ranks(texts: Sequence[Collection[str]]) -> list[float]:
+    """How well each text represents the others: a random walk from texts to their terms and back.
+
+    Its cost grows with the number of words, not with the pairs of texts; a term of a single text connects nothing.
+    """
+    bags = [frozenset(terms) for terms in texts]
+    spread = Counter(term for bag in bags for term in bag)
+    weight = {term: math.log(1 + len(bags) / count) for term, count in spread.items() if count > 1}
+    linked = [[term for term in bag if term in weight] for bag in bags]
+    totals = [sum(weight[term] for term in terms) for terms in linked]
+    rank = [1.0 / max(len(bags), 1)] * len(bags)
+    rest = (1 - _DAMPING) / max(len(bags), 1)
+    for _ in range(_STEPS):
+        term_rank = dict.fromkeys(weight, 0.0)
+        for share, terms, total in zip(rank, linked, totals, strict=True):
+            for term in terms:
+                term_rank[term] += share * weight[term] / total
+        rank = [rest + _DAMPING * sum(term_rank[term] / spread[term] for term in terms) for terms in linked]
+    return [share / math.log(2 + len(bag)) for share, bag in zip(rank, bags, strict=True)]

@@ -7,7 +7,7 @@ import io
 import re
 import socket
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import BinaryIO
 from urllib.parse import unquote, urlsplit
@@ -15,7 +15,7 @@ from urllib.parse import unquote, urlsplit
 from chyme.digester import Calls, Source
 from chyme.documents.doc_to_markdown import DocToMarkdown
 from chyme.files.kind_detection import HEAD_BYTES, identify
-from chyme.model import File, Kind, Output, Place, Stamp, Upstream
+from chyme.model import File, Kind, Place, Stamp, Upstream
 from chyme.pictures.image_ocr import ImageOcr
 from chyme.pictures.image_preview import ImagePreview
 from chyme.text.decoding import decode
@@ -35,8 +35,6 @@ _NOT_READ = {
 class Contents:
     """What was read from the file."""
 
-    kind: Kind
-    mime: str
     content: str | None
     places: tuple[Place, ...] = ()
     note: str | None = None
@@ -93,24 +91,20 @@ class FileReaders:
 
     def read(self, source: LinkedFile) -> Contents:
         """Return text and places of the file. Raises what its digester raises."""
-        kind, mime = source.file.kind, source.file.mime
+        kind = source.file.kind
         if kind is Kind.DOCUMENT:
-            return _to_contents(kind, mime, self.text.digest(source))
+            (output,) = self.text.digest(source)
+            return Contents(output.content, output.places)
         if kind is Kind.IMAGE:
             (preview,) = self.preview.digest(source)
             upstream = Upstream(
                 preview.name, preview.content, (), {artifact.filename: artifact.data for artifact in preview.artifacts}
             )
-            with_preview = LinkedFile(source.link, source.file, source.data, {preview.name: upstream})
-            return _to_contents(kind, mime, self.words.digest(with_preview))
+            (output,) = self.words.digest(replace(source, inputs={preview.name: upstream}))
+            return Contents(output.content, output.places)
         if kind is Kind.TEXT:
-            return Contents(kind, mime, decode(source.data, len(source.data)).text.strip() or None)
-        return Contents(kind, mime, None, note=_NOT_READ[kind])
-
-
-def _to_contents(kind: Kind, mime: str, outputs: list[Output]) -> Contents:
-    (output,) = outputs
-    return Contents(kind, mime, output.content, output.places)
+            return Contents(decode(source.data, len(source.data)).text.strip() or None)
+        return Contents(None, note=_NOT_READ[kind])
 
 
 def name_of(url: str, headers: Mapping[str, str]) -> str:

@@ -14,14 +14,13 @@ from chyme.documents.conversion.results import ConversionLimits
 from chyme.errors import ChildCrashed, EngineUnavailable, LimitReached, TimedOut, UnreadableFile, UnsupportedFile
 from chyme.files.extensions import DOCUMENTS, HTML
 from chyme.files.link_files import LINK_BYTES, link_in, remove_credentials, restore_link_parts
-from chyme.model import Artifact, File, Form, Kind, Lane, Output
+from chyme.model import Artifact, File, Form, Kind, Lane, Output, Place
 from chyme.text.titles import clean_title, heading_title
 from chyme.webpages.browser.executable import browser_program
-from chyme.webpages.browser.settings import BrowserSettings
-from chyme.webpages.crawl_limits import CrawlLimits, require_crawling
 from chyme.webpages.linked_file import Contents, FileReaders, LinkedFile, make_linked_file, name_of, original_name
+from chyme.webpages.login_and_bot_walls import Finding, ResponseFacts, Wall, detect_wall, wall_headers
+from chyme.webpages.settings import BrowserSettings, CrawlLimits, require_crawling
 from chyme.webpages.url_crawl_screenshot import check_answer
-from chyme.webpages.walls.detection import Finding, ResponseFacts, Wall, detect_wall
 
 if TYPE_CHECKING:
     from chyme.documents.html.reader import PageContent
@@ -136,33 +135,20 @@ class UrlCrawl(Digester):
         source.progress(0.5)
         copy = build_snapshot(read.source, read.fetched.url, fetcher, self.limits)
         source.progress(0.9)
-        page_metadata = metadata_of(read.source, read.fetched.url, fetched.headers, read.page.markdown)
-        metadata: dict[str, Any] = {
-            **json.loads(page_metadata.as_json()),
-            "mime": HTML,
-            **_requested_url(link, read.fetched.url),
-        }
+        metadata = asdict(metadata_of(read.source, read.fetched.url, fetched.headers, read.page.markdown))
+        metadata |= {"mime": HTML, **_requested_url(link, read.fetched.url)}
         if read.finding.wall is Wall.PAYWALL:
             metadata["access"] = "paywall"
-        copy_info: dict[str, Any] = {
-            "artifact": PAGE,
-            "bytes": len(copy.html),
-            "parts": copy.parts,
-            "left_out": copy.left_out,
-            "rendered": rendered,
-        }
+        counts: dict[str, Any] = {"parts": copy.parts, "left_out": copy.left_out, "rendered": rendered}
         if copy.notes:
-            copy_info["notes"] = list(copy.notes)
+            counts["notes"] = list(copy.notes)
         notes = (*read.page.notes, *([read.finding.sentence] if read.finding.sentence else []))
-        return [
-            Output(CONTENT, with_notes(read.page.markdown, notes), places=read.page.places),
-            Output(COPY, as_json(copy_info), (Artifact(PAGE, copy.html),)),
-            Output(FACTS, as_json(metadata), title=clean_title(metadata.get("title"))),
-        ]
+        content = with_notes(read.page.markdown, notes)
+        return _make_outputs(content, read.page.places, Artifact(PAGE, copy.html), counts, metadata)
 
     def _read_page(self, link: str, fetched: FetchResult, page: str) -> _ReadPage:
         from chyme.documents.html.reader import read_page
-        from chyme.webpages.walls.page_signals import read_page_signals, wall_headers
+        from chyme.webpages.wall_signals import read_page_signals
 
         read = read_page(page, fetched.url, self.conversion)
         signals = asdict(read_page_signals(page, read.markdown))
@@ -202,37 +188,38 @@ class UrlCrawl(Digester):
 
     def _digest_file(self, link: str, fetched: FetchResult, found: LinkedFile) -> list[Output]:
         """Read and store a file behind the link that is not a page."""
+        from chyme.documents.html.metadata import PageMetadata
         from chyme.documents.html.reader import reading_time
 
         try:
             contents = self.readers.read(found)
         except (UnreadableFile, UnsupportedFile, LimitReached) as error:  # stored anyway: other programs may read it
-            contents = Contents(found.file.kind, found.file.mime, None, note=str(error))
+            contents = Contents(None, note=str(error))
         words, minutes = reading_time(contents.content or "")
-        metadata: dict[str, Any] = {
-            "url": fetched.url,
-            "canonical_url": None,
-            "title": heading_title(contents.content) or found.file.name,
-            **dict.fromkeys(("description", "author", "published_date", "modified_date", "image", "site_name")),
-            "domain": urlsplit(fetched.url).hostname or "",
-            **dict.fromkeys(("language", "type")),
-            "keywords": [],
-            "word_count": words,
-            "reading_minutes": minutes,
-            "favicon": None,
-            "mime": contents.mime,
-            **_requested_url(link, fetched.url),
-        }
-        original = original_name(found.file.name)
-        copy_info: dict[str, Any] = {"artifact": original, "bytes": len(found.data), "parts": 0, "left_out": 0}
-        copy_info["rendered"] = False
+        known = PageMetadata(
+            url=fetched.url,
+            title=heading_title(contents.content) or found.file.name,
+            domain=urlsplit(fetched.url).hostname or "",
+            word_count=words,
+            reading_minutes=minutes,
+        )
+        metadata = asdict(known) | {"mime": found.file.mime, **_requested_url(link, fetched.url)}
+        counts: dict[str, Any] = {"parts": 0, "left_out": 0, "rendered": False}
         if contents.note:
-            copy_info["notes"] = [contents.note]
-        return [
-            Output(CONTENT, contents.content, places=contents.places),
-            Output(COPY, as_json(copy_info), (Artifact(original, found.data),)),
-            Output(FACTS, as_json(metadata), title=clean_title(metadata.get("title"))),
-        ]
+            counts["notes"] = [contents.note]
+        original = Artifact(original_name(found.file.name), found.data)
+        return _make_outputs(contents.content, contents.places, original, counts, metadata)
+
+
+def _make_outputs(
+    content: str | None, places: tuple[Place, ...], copy: Artifact, counts: dict[str, Any], metadata: dict[str, Any]
+) -> list[Output]:
+    copy_info = {"artifact": copy.filename, "bytes": len(copy.data), **counts}
+    return [
+        Output(CONTENT, content, places=places),
+        Output(COPY, as_json(copy_info), (copy,)),
+        Output(FACTS, as_json(metadata), title=clean_title(metadata["title"])),
+    ]
 
 
 def _requested_url(link: str, final: str) -> dict[str, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -18,13 +18,12 @@ from chyme.files.link_files import LINK_BYTES, link_in, remove_credentials, rest
 from chyme.imaging.decoding.limits import PictureLimits
 from chyme.model import THUMBNAIL, Artifact, File, Form, Kind, Lane, Output
 from chyme.webpages.browser.executable import INSTALL_HINT, browser_marker, browser_program
-from chyme.webpages.browser.settings import BrowserSettings
-from chyme.webpages.crawl_limits import require_crawling
+from chyme.webpages.settings import BrowserSettings, require_crawling
 
 if TYPE_CHECKING:
     from PIL import Image
 
-    from chyme.webpages.browser.rendered_page import RenderedPage
+    from chyme.webpages.browser.browser import RenderedPage
 
 SCREENSHOT = "screenshot.jpg"
 SNAPSHOT = "page.html"  # what url-crawl stores of a page; of a file behind a link it stores the file itself
@@ -100,18 +99,10 @@ class UrlCrawlScreenshot(Digester):
         check_answer(source, visited)
         if visited.screenshot is None:
             return Output(self.name, None)
-        content = {
-            "url": remove_credentials(visited.url),
-            "title": visited.title,
-            "width": visited.width,
-            "height": visited.height,
-            "engine": visited.engine,
-            "refused": list(visited.refused),
-        }
-        if visited.notes:
-            content["note"] = "; ".join(visited.notes)
+        size, note = (visited.width, visited.height), "; ".join(visited.notes)
+        content = _content(visited.url, visited.title, size, visited.engine, visited.refused, note)
         small = _thumbnail(visited.screenshot, self.pages.thumbnail)
-        return Output(self.name, _json(content), (Artifact(SCREENSHOT, visited.screenshot), Artifact(THUMBNAIL, small)))
+        return Output(self.name, content, (Artifact(SCREENSHOT, visited.screenshot), Artifact(THUMBNAIL, small)))
 
     def _screenshot_file(self, source: Source, url: str, title: object, name: str, data: bytes) -> Output:
         """Render a document or picture behind a link, which needs no browser."""
@@ -122,18 +113,8 @@ class UrlCrawlScreenshot(Digester):
             return Output(self.name, None)
         image, engine, note = rendered
         large, small = make_preview_and_thumbnail(SCREENSHOT, image, self.pages.page_pixels, self.pages.thumbnail)
-        width, height = _size(large.data)
-        content = {
-            "url": remove_credentials(url),
-            "title": title if isinstance(title, str) else name,
-            "width": width,
-            "height": height,
-            "engine": engine,
-            "refused": [],
-        }
-        if note:
-            content["note"] = note
-        return Output(self.name, _json(content), (large, small))
+        shown_title = title if isinstance(title, str) else name
+        return Output(self.name, _content(url, shown_title, _size(large.data), engine, (), note), (large, small))
 
     def _render(self, source: Source, name: str, data: bytes) -> tuple[Image.Image, str, str | None] | None:
         """Return the first page or the picture, how it was rendered, and a note; None if there is nothing to see."""
@@ -175,10 +156,6 @@ def _final_address(source: Source, metadata: Mapping[str, object]) -> str:
         raise UpstreamMissing(
             f"{source.file.name}: the page could not be fetched; see what became of url-crawl-content"
         )
-    return _with_link_parts(url, source)
-
-
-def _with_link_parts(url: str, source: Source) -> str:
     with source.open() as stream:
         link = link_in(source.file.name, stream.read(LINK_BYTES + 1))
     return restore_link_parts(link or "", url)
@@ -220,5 +197,15 @@ def _size(jpeg: bytes) -> tuple[int, int]:
         return image.size
 
 
-def _json(content: dict[str, object]) -> str:
+def _content(url: str, title: str, size: tuple[int, int], engine: str, refused: Sequence[str], note: str | None) -> str:
+    content = {
+        "url": remove_credentials(url),
+        "title": title,
+        "width": size[0],
+        "height": size[1],
+        "engine": engine,
+        "refused": list(refused),
+    }
+    if note:
+        content["note"] = note
     return json.dumps(content, ensure_ascii=False, separators=(",", ":"))

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import email
-import re
 from collections.abc import Iterator
 from email.errors import HeaderParseError
 from email.header import decode_header, make_header
 from email.message import Message
 
-from chyme.documents.conversion.html import markdown_of, page_text
 from chyme.documents.conversion.results import (
     ConversionLimits,
     ConversionResult,
@@ -18,11 +16,11 @@ from chyme.documents.conversion.results import (
     count_words,
 )
 from chyme.documents.conversion.xberg import read_with_xberg
+from chyme.documents.html.reader import page_text, read_page
 from chyme.errors import LimitReached
 from chyme.text.decoding import clean, decode
 
 HEADER_FIELDS = ("From", "To", "Cc", "Date", "Subject")
-_SPACES = re.compile(r"\s+")
 
 
 def convert_eml(name: str, data: bytes, limits: ConversionLimits) -> ConversionResult:
@@ -56,15 +54,12 @@ def _message_blocks(name: str, message: Message, limits: ConversionLimits, depth
         file = _filename(part)
         if kind == "message/rfc822":
             payload = part.get_payload()
-            inner_messages += (
-                [inner_message for inner_message in payload if isinstance(inner_message, Message)]
-                if isinstance(payload, list)
-                else []
-            )
+            if isinstance(payload, list):
+                inner_messages += [inner_message for inner_message in payload if isinstance(inner_message, Message)]
         elif file or part.get_content_disposition() == "attachment" or part.get_content_maintype() != "text":
             attachments.append(file or kind)
         elif kind == "text/html":
-            html_texts.append(markdown_of(_source_of(part)))
+            html_texts.append(read_page(_source_of(part), "", ConversionLimits()).markdown)
         else:
             plain_texts.append(_text_of(part))
     plain_text, html_text = "\n\n".join(plain_texts).strip(), "\n\n".join(html_texts).strip()
@@ -94,23 +89,26 @@ def _leaf_parts(name: str, message: Message, limits: ConversionLimits, depth: in
 
 def header_text(message: Message, field: str) -> str:
     """A decoded header field, on one line."""
-    raw = message.get(field)
-    if raw is None:
-        return ""
+    raw = str(message.get(field) or "")
     try:
-        text = str(make_header(decode_header(str(raw))))
+        return _decode_words(raw)
     except (HeaderParseError, LookupError, UnicodeError, ValueError):
-        text = str(raw)
-    return _SPACES.sub(" ", clean(text)).strip()
+        return _one_line(raw)
 
 
 def _filename(part: Message) -> str:
     try:
-        file = part.get_filename() or ""
-        text = str(make_header(decode_header(file)))
+        return _decode_words(part.get_filename() or "")
     except (HeaderParseError, LookupError, UnicodeError, ValueError, TypeError):
-        text = ""
-    return _SPACES.sub(" ", clean(text)).strip()
+        return ""
+
+
+def _decode_words(text: str) -> str:
+    return _one_line(str(make_header(decode_header(text))))
+
+
+def _one_line(text: str) -> str:
+    return " ".join(clean(text).split())
 
 
 def _bytes_of(part: Message) -> bytes:

@@ -5,8 +5,14 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-from chyme.documents.conversion.charts import charts_in, format_numbers
-from chyme.documents.conversion.comments import sheet_comments, slide_comments, slides_of, word_comments
+from chyme.documents.conversion.comments_and_charts import (
+    charts_in,
+    format_numbers,
+    sheet_comments,
+    slide_comments,
+    slides_of,
+    word_comments,
+)
 from chyme.documents.conversion.markdown_fixes import has_labels, mark_boxes, mark_numbers, mark_pictures
 from chyme.documents.conversion.results import (
     ConversionLimits,
@@ -88,8 +94,10 @@ def _first_readable(
         if markdown.strip():
             return build_unpaged_result(_fix_markdown(markdown, data, document_format, package))
     except UnreadableFile as error:
+        from anydoc import EncryptedError
+
         refusal = error
-        if isinstance(error.__cause__, _final_refusals()):
+        if isinstance(error.__cause__, EncryptedError):
             raise
     try:
         return read_with_xberg(name, what, data, mime)
@@ -114,12 +122,6 @@ def _fix_markdown(markdown: str, data: bytes, document_format: Format, package: 
         except anydoc.ConvertError:
             return fixed  # to_document holds all pictures in memory, so it has one more limit to exceed
     return fixed
-
-
-def _final_refusals() -> tuple[type[Exception], ...]:
-    from anydoc import EncryptedError
-
-    return (EncryptedError,)
 
 
 def _convert_with_anydoc(name: str, what: str, data: bytes, document_format: Format) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 from chyme.documents.conversion.results import (
     ConversionLimits,
@@ -15,8 +15,7 @@ from chyme.documents.conversion.results import (
     join_pages,
 )
 from chyme.documents.conversion.scan_rendering import has_covering_image
-from chyme.documents.conversion.scan_results import ScanReader
-from chyme.documents.conversion.scanned_pages import read_scanned
+from chyme.documents.conversion.scanned_pages import ScanReader, read_scanned
 from chyme.model import Place
 from chyme.text.decoding import clean
 
@@ -36,11 +35,11 @@ def convert_pdf(
     name: str,
     data: bytes,
     limits: ConversionLimits,
-    progress: Callable[[float], None] = lambda _: None,
-    scans: ScanReader | None = None,
+    progress: Callable[[float], None],
+    scans: ScanReader | None,
 ) -> ConversionResult:
     """The text of a PDF, page by page. `scans` reads pages without a text layer; the notes name them."""
-    document = _open_pdf(name, data)
+    document = open_pdf(name, data)
     try:
         total = len(document)
         count = min(total, limits.pdf_pages)
@@ -64,7 +63,8 @@ def convert_pdf(
     return replace(result, has_unreadable_text=scanned.unread_note is not None)
 
 
-def _open_pdf(name: str, data: bytes) -> pypdfium2.PdfDocument:
+def open_pdf(name: str, data: bytes | BinaryIO) -> pypdfium2.PdfDocument:
+    """Open a PDF; UnreadableFile if it is broken or locked."""
     import pypdfium2
     from pypdfium2.raw import FPDF_ERR_PASSWORD, FPDF_ERR_SECURITY  # type: ignore[import-untyped]
 

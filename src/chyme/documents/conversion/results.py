@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from chyme.errors import UnreadableFile
+from chyme.errors import LimitReached, UnreadableFile
 from chyme.model import Place
 
 MB = 1024 * 1024
@@ -44,6 +44,16 @@ class ConversionResult:
     places: tuple[Place, ...] = ()
     notes: tuple[str, ...] = ()
     has_unreadable_text: bool = False  # it shows writing that cannot be read here: worth a note even without text
+
+
+def check_size(name: str, data: bytes, limits: ConversionLimits) -> None:
+    """Raise if the file is empty or too large."""
+    if not data:
+        raise UnreadableFile(f"{name}: file is empty (0 bytes); copy it here again from where it came")
+    if len(data) > limits.document_bytes:
+        raise LimitReached(
+            f"{name}: file is larger than {limits.document_bytes // MB:,} MB; raise document_bytes to read it"
+        )
 
 
 def truncate(result: ConversionResult, max_chars: int) -> ConversionResult:
@@ -104,10 +114,10 @@ def join_pages(
     return ConversionResult(text, (*places_in(text, starts), *boxes), (*notes, *cut_note))
 
 
-def build_unpaged_result(markdown: str, notes: Iterable[str] = ()) -> ConversionResult:
+def build_unpaged_result(markdown: str) -> ConversionResult:
     """One document without pages; each place knows the heading above it."""
     text, cut_note = cut_long_runs(compact_tables(markdown.strip()))
-    return ConversionResult(text, places_in(text), (*notes, *cut_note))
+    return ConversionResult(text, places_in(text), cut_note)
 
 
 def places_in(markdown: str, pages: Sequence[tuple[int, int]] = ()) -> tuple[Place, ...]:

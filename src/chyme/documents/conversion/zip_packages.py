@@ -45,6 +45,16 @@ class Package:
         except (ElementTree.ParseError, ValueError, LookupError):
             return None
 
+    def elements(self, part: str) -> Iterator[ElementTree.Element]:
+        """All elements of a part, outer ones first; none if the part is missing or broken."""
+        tree = self.tree(part)
+        return iter(()) if tree is None else tree.iter()
+
+
+def tag_of(element: ElementTree.Element) -> str:
+    """The name of an element without its namespace; empty for comments and the like."""
+    return element.tag.rpartition("}")[2] if isinstance(element.tag, str) else ""
+
 
 def open_package(name: str, what: str, data: bytes, limits: ConversionLimits, *, doctypes: bool) -> Package:
     """The package in `data`, or an error if it is a zip bomb, declares entities or is encrypted."""

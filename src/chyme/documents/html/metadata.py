@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import chain, islice
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from chyme.documents.html.metadata_values import clean_line, date_of, language_of, web_address
+from chyme.documents.html.metadata_values import clean_line, date_of, language_of
 from chyme.documents.html.reader import reading_time
 from chyme.documents.html.structured_data import kind_of, main_subjects, texts, things_in, types_of
-from chyme.documents.html.tree import base_of, title_of, tree_of
+from chyme.documents.html.tree import absolute_url, base_of, title_of, tree_of
 
 if TYPE_CHECKING:
     from lxml.html import HtmlElement  # type: ignore[import-untyped]
@@ -37,24 +36,21 @@ class PageMetadata:
     """The page as it presents itself; None or empty where it says nothing."""
 
     url: str
-    canonical_url: str | None
-    title: str | None
-    description: str | None
-    author: str | None
-    published_date: str | None  # ISO 8601, as precise as given
-    modified_date: str | None
-    image: str | None
-    site_name: str | None
-    domain: str
-    language: str | None  # as in `en`
-    type: str | None
-    keywords: tuple[str, ...]
-    word_count: int
-    reading_minutes: int
-    favicon: str | None
-
-    def as_json(self) -> str:
-        return json.dumps(asdict(self), ensure_ascii=False)
+    canonical_url: str | None = None
+    title: str | None = None
+    description: str | None = None
+    author: str | None = None
+    published_date: str | None = None  # ISO 8601, as precise as given
+    modified_date: str | None = None
+    image: str | None = None
+    site_name: str | None = None
+    domain: str = ""
+    language: str | None = None  # as in `en`
+    type: str | None = None
+    keywords: tuple[str, ...] = ()
+    word_count: int = 0
+    reading_minutes: int = 0
+    favicon: str | None = None
 
 
 def metadata_of(page: str, url: str, headers: Mapping[str, str], markdown: str) -> PageMetadata:
@@ -170,7 +166,7 @@ class _Declared:
         )
 
     def address(self, *sources: Iterable[str]) -> str | None:
-        return next((found for value in chain(*sources) if (found := web_address(value, self.base))), None)
+        return next((found for value in chain(*sources) if (found := absolute_url(value.strip(), self.base))), None)
 
     def date(self, *sources: Iterable[str]) -> str | None:
         return next((found for value in chain(*sources) if (found := date_of(value))), None)

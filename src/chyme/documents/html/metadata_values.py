@@ -8,8 +8,6 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from html import unescape
 
-from chyme.documents.html.tree import absolute_url
-
 MIN_YEAR = 1400  # an earlier year is an error
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)  # what a missing date becomes
 _ENTITY = re.compile(r"&(?:[a-zA-Z]{2,8}|#\d{1,7}|#x[0-9a-fA-F]{1,6});")
@@ -62,11 +60,6 @@ def language_of(text: str) -> str | None:
     match = _LANGUAGE.match(text[:100])
     name = match[1].lower() if match else None
     return None if name in ("und", "mul", "zxx", "xx") else name
-
-
-def web_address(text: str, base: str) -> str | None:
-    """The absolute form of a web address that a page gives; None for everything else."""
-    return absolute_url(text.strip(), base)
 
 
 def _leading_date(text: str) -> str | None:

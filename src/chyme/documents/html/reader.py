@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import math
 import re
 from copy import deepcopy
@@ -9,14 +10,22 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from chyme.documents.conversion.results import ConversionLimits, build_unpaged_result, count_words, truncate
+from chyme.documents.conversion.results import (
+    MB,
+    ConversionLimits,
+    ConversionResult,
+    build_unpaged_result,
+    count_words,
+    truncate,
+)
 from chyme.documents.html.article import MIN_FOUND, article_markdown, article_text, keep_article, same_words
-from chyme.documents.html.complexity_limits import MAX_TAGS
 from chyme.documents.html.metadata_values import clean_line
+from chyme.documents.html.raw_source import MAX_TAGS, bare_words, count_words_and_signs
 from chyme.documents.html.structured_data import texts, things_in
 from chyme.documents.html.tree import cleanse, drop, escape_link_syntax, title_of, tree_of
-from chyme.documents.html.words import bare_words, count_words_and_signs
+from chyme.errors import LimitReached
 from chyme.model import Place
+from chyme.text.decoding import clean, decode
 
 if TYPE_CHECKING:
     from lxml.html import HtmlElement  # type: ignore[import-untyped]
@@ -31,6 +40,7 @@ WORDS_PER_MINUTE, SIGNS_PER_MINUTE = 230, 500
 _WORD = re.compile(r"\w+")
 _ARTICLE_TYPE = re.compile(r'"@type"\s{0,9}:\s{0,9}(?:\[\s{0,9})?"(?:\w{0,20}Article|BlogPosting|Report)"')
 _TARGET = re.compile(r"\]\((?:<[^<>\n]*>|[^()\n]*)\)")
+_META = re.compile(rb"<(?:meta|\?xml)[^>]+?(?:charset|encoding)\s*=\s*[\"']?\s*([A-Za-z0-9_:.-]+)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,3 +176,23 @@ def _with_title(title: str, markdown: str) -> str:
     if title and not all(word.lower() in known for word in _WORD.findall(title)):
         return f"# {escape_link_syntax(title)}\n\n{markdown}"
     return markdown
+
+
+def convert_html(name: str, data: bytes, limits: ConversionLimits) -> ConversionResult:
+    """The text of a page that is a file. Nothing it refers to is fetched."""
+    if len(data) > limits.html_bytes:
+        raise LimitReached(f"{name}: page is larger than {limits.html_bytes // MB} MB; raise html_bytes to read it")
+    page = read_page(page_text(data), "", limits)
+    return ConversionResult(page.markdown, page.places, page.notes)
+
+
+def page_text(data: bytes) -> str:
+    """The page's source as text, decoded by its byte order mark, its declared encoding, or else its content."""
+    if not data.startswith((codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        declared = _META.search(data[:4096])
+        if declared:
+            try:
+                return clean(data.decode(declared[1].decode("ascii")))
+            except (LookupError, UnicodeDecodeError, ValueError):
+                pass  # pages often declare a wrong encoding
+    return decode(data, len(data)).text

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 from urllib.parse import urljoin, urlsplit
 
-from chyme.documents.html.complexity_limits import LONG_TAG, is_too_complex
+from chyme.documents.html.raw_source import LONG_TAG, is_too_complex
 
 if TYPE_CHECKING:
     from lxml.html import HtmlElement  # type: ignore[import-untyped]

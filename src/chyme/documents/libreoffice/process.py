@@ -1,6 +1,5 @@
 """Convert office documents to PDF with a LibreOffice process of our own, which is reused for further documents.
 
-
 The process keeps an empty document open, so that it does not end after the first conversion; each document is handed to
 it over the socket by which a second `soffice` command would pass on its arguments. Warm, that takes 0.02 to 0.2 seconds
 instead of one. It ends with us: the kernel kills it when the thread that started it dies.

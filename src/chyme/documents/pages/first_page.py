@@ -3,26 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
 
+from chyme.documents.conversion.comments_and_charts import slides_of
 from chyme.documents.conversion.converter import convert
-from chyme.documents.conversion.results import MB, ConversionLimits
-from chyme.documents.conversion.zip_packages import Package, open_package
+from chyme.documents.conversion.results import ConversionLimits, check_size
+from chyme.documents.conversion.zip_packages import Package, open_package, tag_of
 from chyme.documents.libreoffice.installation import office_program
 from chyme.documents.libreoffice.process import OfficeFailed, office
-from chyme.documents.pages.counts import declared_page_count
 from chyme.documents.pages.epub_cover import find_cover
 from chyme.documents.pages.limits import PageLimits
-from chyme.documents.pages.page_image import PageImage
 from chyme.documents.pages.pdf_page import NoPage, render_first_pdf_page
 from chyme.documents.pages.text_page import render_text_page
-from chyme.errors import DigestError, LimitReached, UnreadableFile
+from chyme.errors import DigestError, UnreadableFile
 from chyme.files.container_formats import OLE_MARK, ole_names
 from chyme.files.extensions import DOCUMENTS, EPUB, PDF, RTF
+
+if TYPE_CHECKING:
+    from PIL import Image
 
 _OFFICE_TYPES = ("application/vnd.openxmlformats-officedocument.", "application/vnd.oasis.opendocument.",
            "application/vnd.ms-word", "application/vnd.ms-excel", "application/vnd.ms-powerpoint",
            "application/msword", RTF)  # fmt: skip
 _EXTENSIONS = {mime: extension for extension, mime in reversed(DOCUMENTS.items())}  # the usual one of each type
+RenderMethod = Literal["pdf", "libreoffice", "cover", "text"]
+MAX_PAGES = 1_000_000  # a larger number is nonsense
+
+
+@dataclass(frozen=True, slots=True)
+class PageImage:
+    """A picture of the document, how it was made, and the document's number of pages, if known."""
+
+    image: Image.Image
+    rendered: RenderMethod
+    pages: int | None = None
+    note: str | None = None
 
 
 def render_first_page(
@@ -34,12 +50,7 @@ def render_first_page(
     progress: Callable[[float], None] = lambda _: None,
 ) -> PageImage:
     """A picture of the document's first page, or an error that says what is wrong with the file."""
-    if not data:
-        raise UnreadableFile(f"{name}: file is empty (0 bytes); copy it here again from where it came")
-    if len(data) > conversion.document_bytes:
-        raise LimitReached(
-            f"{name}: file is larger than {conversion.document_bytes // MB:,} MB; raise document_bytes to read it"
-        )
+    check_size(name, data, conversion)
     notes: list[str] = []
     pages: int | None = None
     package: Package | None
@@ -63,7 +74,8 @@ def render_first_page(
                 return office_page
         pages = declared_page_count(package) if package else None
     progress(0.5)
-    return _render_as_text(name, data, mime, limits, conversion, pages, notes)
+    image, missing_fonts = render_text_page(convert(name, data, mime, conversion).markdown, limits)
+    return PageImage(image, "text", pages, "; ".join(filter(None, [*notes, missing_fonts])) or None)
 
 
 def _open_package(name: str, data: bytes, mime: str, conversion: ConversionLimits) -> Package | None:
@@ -100,16 +112,35 @@ def _is_old_office_or_rtf(data: bytes) -> bool:
     return data[:64].lstrip(b"\xef\xbb\xbf\x00 \r\n\t").startswith(b"{\\rtf")
 
 
-def _render_as_text(
-    name: str,
-    data: bytes,
-    mime: str,
-    limits: PageLimits,
-    conversion: ConversionLimits,
-    pages: int | None,
-    notes: list[str],
-) -> PageImage:
-    result = convert(name, data, mime, conversion)
-    image, missing_fonts = render_text_page(result.markdown, limits)
-    all_notes = [*notes, *([missing_fonts] if missing_fonts else [])]
-    return PageImage(image, "text", pages, "; ".join(all_notes) or None)
+def declared_page_count(package: Package) -> int | None:
+    """The number of slides, else the number of pages that the program wrote into the document when saving."""
+    slides = slides_of(package)
+    if slides:
+        return len(slides)
+    return _openxml_count(package) or _opendocument_count(package)
+
+
+def _openxml_count(package: Package) -> int | None:
+    properties = package.tree("docProps/app.xml")
+    if properties is None or not any(name.startswith("word/") for name in package.names):
+        return None
+    fields = {tag_of(element): element.text for element in properties}
+    if fields.get("Words") == "0":
+        return None  # left from the template of a program that counts nothing
+    return _parse_count(fields.get("Pages"))
+
+
+def _opendocument_count(package: Package) -> int | None:
+    for element in package.elements("meta.xml"):
+        if isinstance(element.tag, str) and element.tag.endswith("}document-statistic"):
+            count = next((value for name, value in element.items() if name.endswith("}page-count")), None)
+            return _parse_count(count)
+    return None
+
+
+def _parse_count(text: str | None) -> int | None:
+    try:
+        number = int(text or "")
+    except ValueError:
+        return None
+    return number if 0 < number <= MAX_PAGES else None

@@ -1,6 +1,5 @@
 """Render one page of a PDF for a viewer, or locate words on it: the digester of a child that does nothing else.
 
-
 It is not in the registry: no file ever has its output.
 """
 
@@ -12,7 +11,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from chyme.digester import Digester, Runs, Source
-from chyme.documents.pages.pdf_page import Undrawable, open_pdf, render_page
+from chyme.documents.pages.pdf_page import Undrawable, open_with_forms, render_page
 from chyme.documents.pages.word_boxes import boxes_of, characters_of
 from chyme.errors import UnreadableFile
 from chyme.model import Artifact, File, Output
@@ -47,7 +46,7 @@ class DrawPage(Digester):
         upstream = source.output(REQUEST)
         request = json.loads((upstream and upstream.content) or "{}")
         number = int(request["page"])
-        with source.open() as stream, open_pdf(source.file.name, stream) as document:
+        with source.open() as stream, open_with_forms(source.file.name, stream) as document:
             content = json.dumps({"pages": len(document)})
             if not 1 <= number <= len(document):
                 return [Output(NAME, content)]

@@ -8,7 +8,8 @@ import math
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, BinaryIO
 
-from chyme.documents.conversion.results import broken_file_error, encrypted_file_error
+from chyme.documents.conversion.pdf import open_pdf
+from chyme.documents.conversion.results import broken_file_error
 from chyme.documents.pages.limits import PageLimits
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def render_first_pdf_page(name: str, data: bytes, limits: PageLimits) -> tuple[I
     """The first page that can be drawn, the page count, and a note if it is not page 1; else NoPage."""
     import pypdfium2
 
-    with open_pdf(name, data) as document:
+    with open_with_forms(name, data) as document:
         total = len(document)
         if total < 1:
             raise broken_file_error(name, "PDF", "it has no pages")
@@ -51,17 +52,9 @@ def render_first_pdf_page(name: str, data: bytes, limits: PageLimits) -> tuple[I
 
 
 @contextlib.contextmanager
-def open_pdf(name: str, data: bytes | BinaryIO) -> Iterator[pypdfium2.PdfDocument]:
+def open_with_forms(name: str, data: bytes | BinaryIO) -> Iterator[pypdfium2.PdfDocument]:
     """Open a PDF including filled-in forms; UnreadableFile if it is broken or locked."""
-    import pypdfium2
-    from pypdfium2.raw import FPDF_ERR_PASSWORD, FPDF_ERR_SECURITY  # type: ignore[import-untyped]
-
-    try:
-        document = pypdfium2.PdfDocument(data)
-    except pypdfium2.PdfiumError as error:
-        if getattr(error, "err_code", None) in (FPDF_ERR_PASSWORD, FPDF_ERR_SECURITY):
-            raise encrypted_file_error(name, "PDF") from error
-        raise broken_file_error(name, "PDF") from error
+    document = open_pdf(name, data)
     try:
         _prepare_forms(document)
         yield document
@@ -75,7 +68,7 @@ class Undrawable(Exception):
 
 def _prepare_forms(document: pypdfium2.PdfDocument) -> None:
     import pypdfium2
-    from pypdfium2.raw import FORMTYPE_ACRO_FORM
+    from pypdfium2.raw import FORMTYPE_ACRO_FORM  # type: ignore[import-untyped]
 
     try:
         if document.get_formtype() == FORMTYPE_ACRO_FORM:

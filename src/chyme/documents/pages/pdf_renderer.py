@@ -122,9 +122,9 @@ class PdfPageRenderer:
             if not _waiting_slots.acquire(blocking=False):
                 raise TooBusy("many pages are being drawn already; ask again in a moment")
             try:
-                text = _words_from(self._run(file, opened, {"page": page, "spans": []})).text
+                text = _words_from(self._run(file, opened, {"page": page, "spans": []}))[0]
                 spans = self._find_spans(text, question)
-                boxes = _words_from(self._run(file, opened, {"page": page, "spans": spans})).boxes if spans else []
+                boxes = _words_from(self._run(file, opened, {"page": page, "spans": spans}))[1] if spans else []
             except DigestError as error:
                 self._record_failure(key, str(error))
                 return []
@@ -270,21 +270,15 @@ def _picture_from(path: str, page: int, outputs: Sequence[Output]) -> bytes:
     return pictures[0]
 
 
-@dataclass(frozen=True, slots=True)
-class _Words:
-    text: str
-    boxes: list[Box]
-
-
-def _words_from(outputs: Sequence[Output]) -> _Words:
-    """The words from the child. The child may be compromised, so its output is checked."""
+def _words_from(outputs: Sequence[Output]) -> tuple[str, list[Box]]:
+    """The text and the boxes from the child. The child may be compromised, so its output is checked."""
     try:
         fields = json.loads((outputs[0].content if outputs else None) or "{}")
         boxes = [repair_box([float(edge) for edge in box]) for box in fields.get("boxes", ())[:MAX_BOXES]]
         text = str(fields.get("text", ""))[:CHARACTERS]
     except (ValueError, TypeError, AttributeError, RecursionError) as error:
         raise ChildCrashed("the child returned something that is not the words of a page") from error
-    return _Words(text, [box for box in boxes if box is not None])
+    return text, [box for box in boxes if box is not None]
 
 
 def _no_such_page(path: str, page: int, pages: int | None) -> NoSuchPage:

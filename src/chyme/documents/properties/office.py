@@ -5,10 +5,10 @@ from __future__ import annotations
 import posixpath
 import re
 import zipfile
-from collections.abc import Iterator
 from typing import BinaryIO, cast
 from xml.etree import ElementTree
 
+from chyme.documents.conversion.zip_packages import tag_of
 from chyme.documents.properties.reader import Properties, clean_properties
 
 DIRECTORY_BYTES = 4 << 20  # a longer list of parts takes much memory
@@ -22,7 +22,7 @@ _FORBIDDEN = re.compile(rb"<!(?:DOCTYPE|ENTITY)", re.IGNORECASE)
 
 
 def office_properties(stream: BinaryIO, size: int) -> Properties:
-    """Of a package of the Office Open XML family."""
+    """The properties of a package of the Office Open XML family."""
     with _open_archive(stream) as archive:
         core = _fields(_tree(archive, "docProps/core.xml"))
         application = _fields(_tree(archive, "docProps/app.xml"))
@@ -30,18 +30,18 @@ def office_properties(stream: BinaryIO, size: int) -> Properties:
 
 
 def opendocument_properties(stream: BinaryIO, size: int) -> Properties:
-    """Of an OpenDocument package."""
+    """The properties of an OpenDocument package."""
     with _open_archive(stream) as archive:
         return _to_properties(_fields(_tree(archive, "meta.xml")))
 
 
 def book_properties(stream: BinaryIO, size: int) -> Properties:
-    """Of an EPUB book."""
+    """The properties of an EPUB book."""
     with _open_archive(stream) as archive:
         container = _tree(archive, "META-INF/container.xml")
-        paths = [element.get("full-path", "") for element in container.iter() if _tag(element) == "rootfile"]
+        paths = [element.get("full-path", "") for element in container.iter() if tag_of(element) == "rootfile"]
         package = _tree(archive, posixpath.normpath(paths[0]), doctypes=True)
-    metadata = next((element for element in package if _tag(element) == "metadata"), package)
+    metadata = next((element for element in package if tag_of(element) == "metadata"), package)
     return _to_properties(_fields(metadata))
 
 
@@ -79,20 +79,19 @@ def _tree(archive: zipfile.ZipFile, part: str, *, doctypes: bool = False) -> Ele
 
 def _fields(tree: ElementTree.Element) -> dict[str, list[str]]:
     fields: dict[str, list[str]] = {}
-    for name, text in _texts(tree):
-        fields.setdefault(name, []).append(text)
-    return fields
-
-
-def _texts(tree: ElementTree.Element) -> Iterator[tuple[str, str]]:
     for element in tree.iter():
         text = (element.text or "").strip()
         if text:
-            yield _tag(element), text
+            fields.setdefault(tag_of(element), []).append(text)
+    return fields
 
 
 def _to_properties(fields: dict[str, list[str]], generator: str = "") -> Properties:
-    words = [word for text in (*fields.get("keywords", ()), *fields.get("keyword", ())) for word in _split(text)]
+    words = [
+        word
+        for text in (*fields.get("keywords", ()), *fields.get("keyword", ()))
+        for word in re.split(r"[,;\n]", text[:10_000])
+    ]
     subjects = fields.get("subject", [])
     created = _first(fields, "created", "creation-date", "date")
     return clean_properties(
@@ -108,13 +107,5 @@ def _to_properties(fields: dict[str, list[str]], generator: str = "") -> Propert
     )
 
 
-def _split(text: str) -> list[str]:
-    return re.split(r"[,;\n]", text[:10_000])
-
-
 def _first(fields: dict[str, list[str]], *names: str) -> str:
     return next((fields[name][0] for name in names if fields.get(name)), "")
-
-
-def _tag(element: ElementTree.Element) -> str:
-    return element.tag.rpartition("}")[2] if isinstance(element.tag, str) else ""

@@ -1,6 +1,5 @@
 """Read a document's own metadata: title, author, dates and language as its program or its author wrote them.
 
-
 None of it is required: whatever cannot be read is left out, and broken input has no properties.
 """
 
@@ -82,32 +81,20 @@ def clean_properties(
 
 
 def _reader(kind: Kind, mime: str) -> Reader | None:
-    if kind is Kind.TEXT:
-        from chyme.documents.properties.text_formats import front_matter
+    from chyme.documents.properties import office, pdf, text_formats
 
-        return front_matter
+    if kind is Kind.TEXT:
+        return text_formats.front_matter
     if kind is not Kind.DOCUMENT:
         return None
-    if mime == PDF:
-        from chyme.documents.properties.pdf import pdf_properties
-
-        return pdf_properties
-    if mime in (HTML, DOCUMENTS["xhtml"]):
-        from chyme.documents.properties.text_formats import page_properties
-
-        return page_properties
-    if mime == EML:
-        from chyme.documents.properties.text_formats import mail_properties
-
-        return mail_properties
-    if mime == RTF:
-        from chyme.documents.properties.text_formats import rtf_properties
-
-        return rtf_properties
-    from chyme.documents.properties import office as packages
-
-    if mime == EPUB:
-        return packages.book_properties
     if mime.startswith((ODT, ODS, ODP)):
-        return packages.opendocument_properties
-    return packages.office_properties
+        return office.opendocument_properties
+    readers = {
+        PDF: pdf.pdf_properties,
+        HTML: text_formats.page_properties,
+        DOCUMENTS["xhtml"]: text_formats.page_properties,
+        EML: text_formats.mail_properties,
+        RTF: text_formats.rtf_properties,
+        EPUB: office.book_properties,
+    }
+    return readers.get(mime, office.office_properties)

@@ -22,9 +22,9 @@ _RTF_ESCAPE = re.compile(r"\\u(-?\d{1,5}) ?(?:\\'[0-9a-fA-F]{2}|\?)?|\\'([0-9a-f
 
 
 def page_properties(stream: BinaryIO, size: int) -> Properties:
-    """Of a web page that is a file."""
-    from chyme.documents.conversion.html import page_text
+    """The properties of a web page that is a file."""
     from chyme.documents.html.metadata import metadata_of
+    from chyme.documents.html.reader import page_text
 
     metadata = metadata_of(page_text(stream.read(HEAD_BYTES)), "", {}, "")
     return clean_properties(
@@ -39,7 +39,7 @@ def page_properties(stream: BinaryIO, size: int) -> Properties:
 
 
 def mail_properties(stream: BinaryIO, size: int) -> Properties:
-    """Of an e-mail: its subject, its sender and its date."""
+    """The properties of an e-mail: its subject, its sender and its date."""
     from chyme.documents.conversion.email import header_text
 
     message = BytesHeaderParser().parsebytes(stream.read(HEAD_BYTES))
@@ -54,7 +54,7 @@ def mail_properties(stream: BinaryIO, size: int) -> Properties:
 
 
 def rtf_properties(stream: BinaryIO, size: int) -> Properties:
-    """Of an RTF document: its group `info`."""
+    """The properties of an RTF document: its group `info`."""
     head = stream.read(HEAD_BYTES).decode("latin-1")
     start = head.find("{\\info")
     if start < 0:
@@ -79,7 +79,7 @@ def rtf_properties(stream: BinaryIO, size: int) -> Properties:
 
 
 def front_matter(stream: BinaryIO, size: int) -> Properties:
-    """Of a text that begins with fields between two lines of dashes (or pluses), as in notes and static sites."""
+    """The properties of a text that begins with fields between two lines of dashes or pluses."""
     lines = decode(stream.read(FRONT_MATTER_BYTES), FRONT_MATTER_BYTES).text.split("\n")
     closing = _FENCES.get(lines[0].rstrip())
     if closing is None:

@@ -13,7 +13,7 @@ import click
 
 from chyme.application.app import App, open_app
 from chyme.core.files.vault_folder import STATE
-from chyme.text.control_characters import printable
+from chyme.text.display import printable
 
 __all__ = ["find_vault", "open_vault", "print_json", "printable", "vault_options"]
 

@@ -15,7 +15,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from chyme import __version__
-from chyme.text.control_characters import printable
+from chyme.text.display import printable
 
 STATIC = Path(__file__).parent / "static"
 _UNITS = ("B", "KB", "MB", "GB", "TB")

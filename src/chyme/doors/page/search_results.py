@@ -13,7 +13,7 @@ from chyme.search.file_list import Card
 from chyme.search.query.parser import replace_word
 from chyme.search.results import Hit, Piece, SearchResult
 from chyme.search.snippets import Snippet
-from chyme.text.control_characters import printable
+from chyme.text.display import printable
 
 MATCH_REASONS = {
     "words": ("words", "Your words stand in it"),

@@ -9,9 +9,8 @@ from sqlite3 import Connection
 from chyme.search.query.parser import Term, expression, plain_word
 from chyme.search.query.spelling import is_certain_correction, is_correctable, lookups, nearest
 from chyme.search.tables import dictionary, keyword_queries
-from chyme.text.general_words import is_common_word
+from chyme.text.common_words import is_common_word, stop_words
 from chyme.text.stemmer import fold
-from chyme.text.stop_words import stop_words
 
 _MAX_TRIED, _MAX_FREQUENCY = 12, 200
 _CLEARLY_MORE = 2  # times as frequent: then it is the likely one of two equally near words

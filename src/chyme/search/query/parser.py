@@ -7,8 +7,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
+from chyme.text.common_words import stop_words
 from chyme.text.stemmer import fold
-from chyme.text.stop_words import stop_words
 from chyme.text.unspaced_scripts import RUNS, segment_query, split_pairs
 
 LONGEST_QUESTION, MOST_TERMS = 2000, 40

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
-from chyme.text.legacy_encodings import detect_legacy
+from chyme.text.decoding import detect_legacy
 
 # Spellings found in files → the tag's common name, in the order of the output.
 _NAMES: dict[str, str] = {

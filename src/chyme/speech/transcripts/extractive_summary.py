@@ -11,8 +11,7 @@ from chyme.text.action_phrases import asks_for_action, is_question
 from chyme.text.function_words import empty_words
 from chyme.text.key_phrases import key_phrases
 from chyme.text.markdown_lines import join_texts
-from chyme.text.sentences import Sentence, sentences_of, terms_of, word_count
-from chyme.text.text_rank import ranks
+from chyme.text.sentences import Sentence, ranks, sentences_of, terms_of, word_count
 from chyme.text.word_lists import WordList
 
 RULES = 1  # raise it when a rule changes the result

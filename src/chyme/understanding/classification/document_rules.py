@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import date
 
 from chyme.model import Kind
-from chyme.text.general_words import general_words
+from chyme.text.common_words import general_words
 from chyme.text.markdown_blocks import BlockType
 from chyme.text.markdown_lines import shorten_text
 from chyme.text.sentences import word_count

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 
 from chyme.errors import UsageError
+from chyme.text.common_words import stop_words
 from chyme.text.function_words import function_words
 from chyme.text.spelling_variants import comparison_key
-from chyme.text.stop_words import stop_words
 from chyme.text.unspaced_scripts import IDEOGRAPH, RUNS
 from chyme.text.word_lists import WordList
 from chyme.understanding.classification.result import MAX_TAGS

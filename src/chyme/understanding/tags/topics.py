@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from chyme.text.general_words import begins_with_a_day, compound_words, general_words, has_language, is_nounlike
+from chyme.text.common_words import begins_with_a_day, compound_words, general_words, has_language, is_nounlike
 from chyme.text.key_phrases import key_phrases
 from chyme.text.markdown_blocks import Block, BlockType
 from chyme.text.stemmer import fold

@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import functools
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import SplitResult, urlsplit
 
@@ -24,9 +25,8 @@ from chyme.webpages.browser.chromium_process import PREFIX, BrowserStartError, C
 from chyme.webpages.browser.devtools_pipe import BrowserDisconnected, CommandFailed, DeadlineExceeded
 from chyme.webpages.browser.executable import INSTALL_HINT, browser_program
 from chyme.webpages.browser.proxy import REFUSED_HEADER, Proxy, Traffic
-from chyme.webpages.browser.rendered_page import RenderedPage
-from chyme.webpages.browser.settings import BrowserSettings
 from chyme.webpages.browser.tab import Tab, TabCrashed, TooManyRedirects
+from chyme.webpages.settings import BrowserSettings
 
 FORGET_SECONDS = 5.0
 MIN_SHARE_LEFT = 0.5  # of a page's time, for a second start to be worthwhile
@@ -202,7 +202,7 @@ def _make_error(name: str, url: str, reason: str, traffic: Traffic) -> DigestErr
     """Return why an address could not be opened: the guard's own error if it was the guard."""
     guard_error = _guard_error_for(url, traffic)
     if guard_error is not None:
-        return _with_name(name, guard_error)
+        return type(guard_error)(f"{name}: {guard_error}", retry_after=guard_error.retry_after, tried=guard_error.tried)
     if reason == "download":
         return UnreadableFile(f"{name}: there is a file to download behind the link, and no page")
     if reason in ("net::ERR_UNSAFE_REDIRECT", "net::ERR_DISALLOWED_URL_SCHEME", "net::ERR_UNKNOWN_URL_SCHEME"):
@@ -231,5 +231,18 @@ def _guard_error_for(url: str, traffic: Traffic) -> DigestError | None:
     return traffic.refused.get(host) or traffic.failed.get(host)
 
 
-def _with_name(name: str, error: DigestError) -> DigestError:
-    return type(error)(f"{name}: {error}", retry_after=error.retry_after, tried=error.tried)
+@dataclass(frozen=True, slots=True)
+class RenderedPage:
+    """A page after its scripts have run."""
+
+    url: str  # after all redirects
+    status: int  # of its HTTP response
+    title: str
+    html: str  # the finished page, with shadow trees inserted
+    screenshot: bytes | None  # JPEG of the first screens
+    width: int  # of the screenshot, in pixels; 0 without one
+    height: int
+    engine: str  # as in `Chromium 150.0.7871.100`
+    refused: tuple[str, ...] = ()  # hosts that the page asked for and the guard refused
+    notes: tuple[str, ...] = ()  # what is missing or wrong, each as part of a sentence
+    retry_after: str | None = None  # the header of that name, if the server asks for a pause

@@ -21,12 +21,11 @@ from pathlib import Path
 from chyme.core.files.temporary_folder import TemporaryFolder, recreate_folder
 from chyme.webpages.browser.devtools_pipe import BrowserDisconnected, CommandFailed, DeadlineExceeded, Pipe
 from chyme.webpages.browser.process_tree import Process, adopt_orphans, kill_all, private_memory, process_tree
-from chyme.webpages.browser.settings import BrowserSettings
+from chyme.webpages.settings import BrowserSettings
 
 PREFIX = "chyme-browser-"
 NOBODY = 65534  # the user for Chromium if we are root: it does not run as root in its sandbox
 START_SECONDS = 30.0
-STOP_SECONDS = 1.0
 LOG_ERRORS_SECONDS = 10.0
 NICE_INCREMENT = 5
 PR_SET_PDEATHSIG = 1

@@ -38,8 +38,8 @@ class Pipe:
     """Our ends of the pipes for commands and responses; this object owns both."""
 
     def __init__(self, responses: int, commands: int, max_bytes: int = MESSAGE_BYTES) -> None:
-        self.on_event: EventHandler = _ignore_event
-        self.on_tick: Callable[[], None] = _do_nothing  # called at least ten times a second while we wait
+        self.on_event: EventHandler = lambda _session, _event, _parameters: None
+        self.on_tick: Callable[[], None] = lambda: None  # called at least ten times a second while we wait
         self._responses = responses
         self._commands = commands
         self._max_bytes = max_bytes
@@ -140,11 +140,3 @@ class Pipe:
             self.on_event(message.get("sessionId", ""), message.get("method", ""), message.get("params") or {})
         elif number in self._pending:
             self._pending[number] = message
-
-
-def _ignore_event(_session: str, _event: str, _parameters: Message) -> None:
-    return
-
-
-def _do_nothing() -> None:
-    return

@@ -13,14 +13,13 @@ import socket
 import threading
 from contextlib import suppress
 from dataclasses import dataclass, field
-from types import TracebackType
 from urllib.parse import urlsplit
 
 from chyme.core.children.isolation import OWN_PORT
 from chyme.digester import Outside
 from chyme.errors import AddressRefused, DigestError, NetworkFailed, RateLimited
 from chyme.webpages.browser.proxy_relay import BufferedConnection, cancel_all, relay, strip_hop_headers
-from chyme.webpages.browser.settings import BrowserSettings
+from chyme.webpages.settings import BrowserSettings
 
 HEAD_SECONDS = 30.0
 EXPECT_SECONDS = 1.0
@@ -89,9 +88,7 @@ class Proxy:
         self._thread.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         for thread in list(self._guard_threads):

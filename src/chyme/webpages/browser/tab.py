@@ -19,7 +19,7 @@ from chyme.webpages.browser.page_scripts import (
     WORLD,
 )
 from chyme.webpages.browser.proxy import Proxy
-from chyme.webpages.browser.settings import BrowserSettings
+from chyme.webpages.settings import BrowserSettings
 
 LOADING_SHARE = 0.8  # of a page's time; the rest is for its screenshot
 IDLE_SECONDS = 0.5  # without any change
@@ -89,13 +89,13 @@ class Tab:
             return None
         until = time.monotonic() + ERROR_PAGE_SECONDS
         while self.unreachable is None and time.monotonic() < until:
-            self._process_events(POLL_SECONDS)
+            self._process_events()
         return str(result["errorText"])
 
     def wait_until_idle(self) -> None:
         """Wait until the page is idle; give up in time with a note if it never is."""
         while time.monotonic() < self._loading_deadline:
-            self._process_events(POLL_SECONDS)
+            self._process_events()
             if self._is_idle():
                 return
             if self._loaded_at and time.monotonic() - self._loaded_at > self._settings.settle:
@@ -180,11 +180,11 @@ class Tab:
         for _ in range(MAX_RETRIES):
             with suppress(CommandFailed):
                 return call()
-            self._process_events(POLL_SECONDS)
+            self._process_events()
         return call()
 
-    def _process_events(self, seconds: float) -> None:
-        until = time.monotonic() + seconds
+    def _process_events(self) -> None:
+        until = time.monotonic() + POLL_SECONDS
         with suppress(DeadlineExceeded):
             while True:
                 self._pipe.process_events(min(until, self._deadline))

@@ -4,22 +4,28 @@ from __future__ import annotations
 
 import ssl
 import threading
-from types import TracebackType
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 
 import httpx2
 
 from chyme.digester import Outside
 from chyme.errors import AddressRefused, DigestError
-from chyme.webpages.crawl_limits import CrawlLimits
-from chyme.webpages.http_client.connections import Connections, open_connections
-from chyme.webpages.http_client.error_mapping import prefix_errors
 from chyme.webpages.http_client.fetch_result import FetchResult
-from chyme.webpages.http_client.redirects import RequestIdentity, follow_page, follow_part
+from chyme.webpages.http_client.redirects import (
+    Origin,
+    RequestIdentity,
+    follow_page,
+    follow_part,
+    origin,
+    parse,
+    without_credentials,
+)
 from chyme.webpages.http_client.responses import Response, RetryLater, ServerError
 from chyme.webpages.http_client.robots_txt import ROBOTS_BYTES, ROBOTS_SECONDS, Robots
-from chyme.webpages.http_client.urls import Origin, origin, parse, without_credentials
+from chyme.webpages.http_client.transport import Connections, open_connections
+from chyme.webpages.settings import CrawlLimits
 
-PART_HOPS = 5
 PART_WAIT_SECONDS = 10.0  # for one wait, so that the other parts have their turn
 PARTS_AT_ONCE = 6  # connections
 DEFAULT_PAUSE = 30.0  # seconds, for a host that asks for a pause and does not say how long
@@ -43,9 +49,7 @@ class Fetcher:
     def __enter__(self) -> Fetcher:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         with self._lock:
             connections, self._part_connections, self._parts_left = self._part_connections, None, 0
         if connections is not None:
@@ -58,9 +62,10 @@ class Fetcher:
         that may explain it, RetryLater and ServerError.
         """
         limits = self._limits
-        with prefix_errors(self._name):
+        with _prefix_errors(self._name):
             start = self._identity.extract_password(parse(url))
-            with open_connections(self._outside, limits.seconds, trusted=self._trusted, polite=True) as connections:
+            opened = open_connections(self._outside, limits.seconds, trusted=self._trusted, polite=True)
+            with closing(opened) as connections:
                 response, hops = follow_page(
                     start, connections, self._identity, limits.page_bytes, limits.hops, self._check_robots
                 )
@@ -73,7 +78,7 @@ class Fetcher:
             connections = self._take_part_connections()
             if connections is None:
                 return None
-            response, hops = follow_part(start, connections, self._identity, max_bytes, PART_HOPS)
+            response, hops = follow_part(start, connections, self._identity, max_bytes)
         except DigestError:
             return None
         return response.to_fetch_result(hops) if response.status == 200 else None
@@ -89,8 +94,8 @@ class Fetcher:
     def _fetch_robots_txt(self, address: httpx2.URL) -> bytes:
         url = address.copy_with(raw_path=b"/robots.txt")
         try:
-            with open_connections(self._outside, ROBOTS_SECONDS, trusted=self._trusted) as connections:
-                response, _ = follow_part(url, connections, self._identity, ROBOTS_BYTES, PART_HOPS)
+            with closing(open_connections(self._outside, ROBOTS_SECONDS, trusted=self._trusted)) as connections:
+                response, _ = follow_part(url, connections, self._identity, ROBOTS_BYTES)
         except DigestError:
             return b""
         return response.body if response.status == 200 else b""
@@ -121,3 +126,13 @@ class Fetcher:
                     self._outside, seconds, trusted=self._trusted, keep=PARTS_AT_ONCE, wait_seconds=PART_WAIT_SECONDS
                 )
             return self._part_connections
+
+
+@contextmanager
+def _prefix_errors(name: str) -> Iterator[None]:
+    """Put the file name in front of the errors raised inside."""
+    try:
+        yield
+    except DigestError as error:
+        error.args = (f"{name}: {error}",)
+        raise

@@ -15,6 +15,7 @@ import httpx2
 from chyme.errors import NetworkFailed, RateLimited
 from chyme.webpages.http_client.decompression import DecompressionError, decompress
 from chyme.webpages.http_client.fetch_result import FetchResult
+from chyme.webpages.http_client.transport import Connections
 
 MB = 1024 * 1024
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
@@ -96,21 +97,15 @@ class Response:
         return FetchResult(str(self.url), self.status, headers, self.body, hops)
 
 
-def send_request(
-    pool: httpcore2.ConnectionPool,
-    url: httpx2.URL,
-    headers: list[tuple[str, str]],
-    max_bytes: int,
-    wait_seconds: float | None,
-) -> Response:
-    """GET `url` with a body of at most `max_bytes`; `wait_seconds`: limit of one wait.
+def send_request(connections: Connections, url: httpx2.URL, headers: list[tuple[str, str]], max_bytes: int) -> Response:
+    """GET `url` with a body of at most `max_bytes`.
 
     Raises TooLarge, DecompressionError, DeadlineExceeded, what the guard raises, and the exceptions of httpcore2.
     """
     target = httpcore2.URL(scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path)
-    timeouts = {"connect": wait_seconds, "read": wait_seconds, "write": wait_seconds, "pool": wait_seconds}
+    timeouts = dict.fromkeys(("connect", "read", "write", "pool"), connections.wait_seconds)
     raw_headers = [(name.encode(), value.encode("latin-1")) for name, value in headers]
-    with pool.stream("GET", target, headers=raw_headers, extensions={"timeout": timeouts}) as response:
+    with connections.pool.stream("GET", target, headers=raw_headers, extensions={"timeout": timeouts}) as response:
         response_headers = tuple((name.decode("latin-1").lower(), _decode(value)) for name, value in response.headers)
         head = Response(url, response.status, response_headers, b"")
         if head.redirect:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import codecs
 import re
 
-from chyme.text.decoding import clean, decode, detect_utf16, is_utf8
-from chyme.text.legacy_encodings import detect_legacy
+from chyme.text.decoding import clean, decode, detect_legacy, detect_utf16, is_utf8
 from chyme.webpages.http_client.fetch_result import FetchResult
 
 _DECLARED = re.compile(
@@ -81,10 +80,6 @@ def _detect_non_western(data: bytes) -> list[str]:
 def _try_decode(data: bytes, encoding: str) -> str | None:
     text = data.decode(encoding, "replace")
     broken = text.count("\ufffd")
-    if broken and broken > _MAX_BROKEN_SHARE * _count_non_ascii(text):
+    if broken and broken > _MAX_BROKEN_SHARE * (len(text) - len(text.encode("ascii", "ignore"))):
         return None
     return clean(text)
-
-
-def _count_non_ascii(text: str) -> int:
-    return len(text) - len(text.encode("ascii", "ignore"))

@@ -6,16 +6,17 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from html import unescape
 
-from chyme.webpages.crawl_limits import CrawlLimits
 from chyme.webpages.http_client.fetch_result import PartFetcher
-from chyme.webpages.snapshot.fonts import PageUsage
+from chyme.webpages.settings import CrawlLimits
+from chyme.webpages.snapshot.css_sanitiser import PageUsage
 from chyme.webpages.snapshot.html_sanitiser import custom_element_names, normalise_html, sanitise_body
 from chyme.webpages.snapshot.html_tree import escape_html, text_of, to_html, tree_of
 from chyme.webpages.snapshot.inlining import Parts
 from chyme.webpages.snapshot.outline import Outline, Slot, SvgUse, extract_outline
 from chyme.webpages.snapshot.stylesheets import Sheets
-from chyme.webpages.snapshot.svg_sprites import extract_icons, insert_icon
+from chyme.webpages.snapshot.svg_files import extract_icons, insert_icon
 
 POLICY = (
     "default-src 'none'; img-src data:; style-src 'unsafe-inline'; font-src data:; form-action 'none'; base-uri 'none'"
@@ -34,7 +35,7 @@ _TRANSITIONAL_DOCTYPE = (
 _VIEWPORT = re.compile(r"[A-Za-z0-9=,.;\s-]{1,200}")
 _TOP_ATTRIBUTES = re.compile(r"class|id|lang|dir|style|bgcolor|text|link|vlink|alink|data-[a-z0-9_.-]{1,60}")
 _MARKUP = re.compile(r"<[^<>]*>")
-_INVISIBLE = ("script", "style", "noscript", "template", "svg")
+_INVISIBLE = re.compile(r"<(script|style|noscript|template|svg)(?=[\s/>])")
 _CONTROL = dict.fromkeys([*range(9), 11, *range(14, 32), 127, *range(0xD800, 0xE000)])
 
 
@@ -83,10 +84,8 @@ def _build_full(page: str, url: str, fetcher: PartFetcher, limits: CrawlLimits) 
     if body is None:
         return None
     html = _render_document(page, outline, sheets.to_html(), body, parts.data_url_of(outline.icon))
-    notes = list(_make_notes(parts, sheets))
-    if not complete:
-        notes.append("the page has more elements than a copy keeps; it ends early")
-    return Snapshot(html.encode("utf-8", "replace"), parts.fetched, parts.missing + parts.too_many, tuple(notes))
+    notes = _make_notes(parts, sheets, complete)
+    return Snapshot(html.encode("utf-8", "replace"), parts.fetched, parts.missing + parts.too_many, notes)
 
 
 def _fetch_parts(outline: Outline, sheets: Sheets, parts: Parts) -> None:
@@ -129,7 +128,7 @@ def _fill_slot(slot: Slot, parts: Parts) -> None:
     slot.element.attrib.pop("sizes", None)
 
 
-def _make_notes(parts: Parts, sheets: Sheets) -> list[str]:
+def _make_notes(parts: Parts, sheets: Sheets, complete: bool) -> tuple[str, ...]:
     notes = []
     if parts.missing:
         notes.append(f"pictures, styles and fonts that could not be fetched: {parts.missing}")
@@ -139,7 +138,9 @@ def _make_notes(parts: Parts, sheets: Sheets) -> list[str]:
         )
     if sheets.unread:
         notes.append(f"style sheets too large or too complex to be kept: {sheets.unread}")
-    return notes
+    if not complete:
+        notes.append("the page has more elements than a copy keeps; it ends early")
+    return tuple(notes)
 
 
 def _render_document(page: str, outline: Outline, styles: str, body: str, icon: str | None) -> str:
@@ -198,14 +199,11 @@ def _build_text_only(page: str, url: str, limits: CrawlLimits) -> Snapshot:
 
 def _plain_text(page: str) -> str:
     """Return the words of a page that cannot be parsed, in time proportional to its length."""
-    from html import unescape
-
     lower = page.lower()
     if len(lower) != len(page):  # a few letters change their length
         lower = page
     visible, position = [], 0
-    opening = re.compile("<(" + "|".join(_INVISIBLE) + r")(?=[\s/>])")
-    while found := opening.search(lower, position):
+    while found := _INVISIBLE.search(lower, position):
         visible.append(page[position : found.start()])
         end = lower.find(f"</{found[1]}", found.end())
         if end < 0:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
-from chyme.webpages.snapshot.css_urls import NONE, UrlPlaceholder, address_of, strip_urls
+from chyme.webpages.snapshot.css_urls import NONE, UrlPlaceholder, address_of, make_placeholder, strip_urls
 from chyme.webpages.snapshot.data_urls import DATA_URL
-from chyme.webpages.snapshot.fonts import FontFaceRule, PageUsage, keep_font_face
 
 _DROPPED = frozenset({"charset", "import", "namespace", "document", "-moz-document", "viewport", "-ms-viewport"})
 _RULE_CONTAINERS = frozenset({"media", "supports", "layer", "container", "scope", "starting-style"})
@@ -25,7 +24,7 @@ class Import:
     address: str
     before: str  # the conditions, as opened blocks
     after: str
-    layers: str = ""  # the order of layers declared between the previous import and this one
+    layers: str  # the order of layers declared between the previous import and this one
 
 
 @dataclass(slots=True)
@@ -78,8 +77,7 @@ def strip_css_urls(css: str) -> str:
     """Return the sheet without anything that would be fetched; empty if it cannot be parsed."""
     try:
         sheet = read_sheet(css)
-        for placeholder in sheet.placeholders:
-            placeholder.fill(placeholder.address if DATA_URL.fullmatch(placeholder.address) else None)
+        _fill_embedded(sheet.placeholders)
         return sheet.to_css()
     except RecursionError:
         return ""
@@ -89,11 +87,15 @@ def strip_declaration_urls(css: str) -> str:
     """Do the same for declarations or a single value."""
     try:
         tokens, placeholders = read_declarations(css)
-        for placeholder in placeholders:
-            placeholder.fill(placeholder.address if DATA_URL.fullmatch(placeholder.address) else None)
+        _fill_embedded(placeholders)
         return serialise_tokens(tokens)
     except RecursionError:
         return ""
+
+
+def _fill_embedded(placeholders: Iterable[UrlPlaceholder]) -> None:
+    for placeholder in placeholders:
+        placeholder.fill(placeholder.address if DATA_URL.fullmatch(placeholder.address) else None)
 
 
 def _sanitise_rules(nodes: list[Any], placeholders: list[UrlPlaceholder], usage: PageUsage | None) -> list[Any]:
@@ -171,3 +173,71 @@ def _may_match(prelude: list[Any], names: frozenset[str]) -> bool:
         elif node.type == "hash" or (node.type == "ident" and i and prelude[i - 1] == "."):
             fits = fits and node.value in names
     return fits
+
+
+@dataclass(frozen=True, slots=True)
+class PageUsage:
+    """What a page contains, so that nothing is fetched for rules that match nothing in it."""
+
+    names: frozenset[str]  # its classes and ids
+    letters: frozenset[int]  # code points of its text
+
+
+class FontFaceRule(NamedTuple):
+    """A @font-face rule with the token that must be filled for it to be of use."""
+
+    rule: Any
+    token: Any
+
+
+def keep_font_face(
+    node: Any, declarations: list[Any], placeholders: list[UrlPlaceholder], usage: PageUsage | None
+) -> list[Any]:
+    """Return the rule with the one source worth fetching; nothing if the page has no letter for it."""
+    source = None
+    for declaration in declarations:
+        if declaration.lower_name == "unicode-range" and usage is not None and not _has_letters(declaration, usage):
+            return []
+        if declaration.lower_name == "src":
+            source = _best_source(declaration) or source
+    if source is None:
+        return []
+    token = make_placeholder(source, placeholders, NONE, font=True)
+    for declaration in declarations:
+        declaration.value = [token] if declaration.lower_name == "src" else strip_urls(declaration.value, [])
+    node.prelude = []
+    node.content = [part for declaration in declarations for part in (declaration, _semicolon())]
+    return [FontFaceRule(node, token)]
+
+
+def _best_source(declaration: Any) -> str | None:
+    """Return the first address of a WOFF2 font, else of a WOFF font."""
+    by_format: dict[str, str] = {}
+    address = ""
+    for token in [*declaration.value, None]:
+        if token is None or token == ",":
+            path = address.partition("?")[0].partition("#")[0].lower()
+            for kind in ("woff2", "woff"):
+                if path.endswith(f".{kind}") or (address[:5].lower() == "data:" and kind in address[:60]):
+                    by_format.setdefault(kind, address)
+            address = ""
+        elif (token_address := address_of(token)) is not None:
+            address = token_address
+        elif token.type == "function" and token.lower_name == "format" and address:
+            format_name = "".join(
+                str(part.value) for part in token.arguments if part.type in ("string", "ident")
+            ).lower()
+            if format_name in ("woff2", "woff"):
+                by_format.setdefault(format_name, address)
+    return by_format.get("woff2") or by_format.get("woff")
+
+
+def _has_letters(declaration: Any, usage: PageUsage) -> bool:
+    ranges = [(token.start, token.end) for token in declaration.value if token.type == "unicode-range"]
+    return not ranges or any(first <= letter <= last for letter in usage.letters for first, last in ranges)
+
+
+def _semicolon() -> Any:
+    from tinycss2.ast import LiteralToken  # type: ignore[import-untyped]
+
+    return LiteralToken(0, 0, ";")

@@ -83,12 +83,11 @@ def _is_usable(source: Element) -> bool:
 
 def _matches_media(media: str) -> bool:
     """Whether our window, in light colours, meets the conditions; unknown conditions are not met."""
-    rest = media
     for kind, number, unit in _CONDITION.findall(media):
         width = float(number) * (1 if unit == "px" else 16)
         if (kind == "min" and width > WIDTH) or (kind == "max" and width < WIDTH):
             return False
-    rest = _CONDITION.sub("", rest)
+    rest = _CONDITION.sub("", media)
     return "(" not in rest and "print" not in rest and "not" not in rest.split()
 
 

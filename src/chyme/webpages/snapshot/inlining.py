@@ -6,10 +6,10 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 
-from chyme.webpages.crawl_limits import CrawlLimits
 from chyme.webpages.http_client.fetch_result import FetchResult, PartFetcher
+from chyme.webpages.settings import CrawlLimits
 from chyme.webpages.snapshot.data_urls import FONTS, PICTURES, SVG, make_data_url, media_type, read_data_url
-from chyme.webpages.snapshot.svg_sanitiser import sanitise_svg
+from chyme.webpages.snapshot.svg_files import sanitise_svg
 
 THREADS = 6
 AHEAD = 12  # parts requested before the first of them is used: their bytes wait in memory

@@ -8,8 +8,7 @@ from itertools import islice
 from urllib.parse import urldefrag, urljoin
 from xml.etree.ElementTree import Element
 
-from chyme.webpages.snapshot.allowlist import SVG_ELEMENTS
-from chyme.webpages.snapshot.html_sanitiser import may_contain_url
+from chyme.webpages.snapshot.html_sanitiser import SVG_ELEMENTS, may_contain_url
 from chyme.webpages.snapshot.html_tree import DROP, UNWRAP, iterate_elements, replace_element, text_of
 from chyme.webpages.snapshot.image_sources import MAX_CANDIDATES, MAX_URL_CHARS, ImageSource, absolute_url, rank_sources
 

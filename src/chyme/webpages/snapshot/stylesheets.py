@@ -8,9 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from chyme.webpages.http_client.fetch_result import FetchResult
-from chyme.webpages.snapshot.css_sanitiser import Sheet, read_declarations, read_sheet, serialise_tokens
+from chyme.webpages.snapshot.css_sanitiser import PageUsage, Sheet, read_declarations, read_sheet, serialise_tokens
 from chyme.webpages.snapshot.css_urls import UrlPlaceholder
-from chyme.webpages.snapshot.fonts import PageUsage
 from chyme.webpages.snapshot.html_tree import escape_html
 from chyme.webpages.snapshot.image_sources import absolute_url
 from chyme.webpages.snapshot.inlining import Parts
@@ -47,7 +46,7 @@ class Sheets:
         self._imports_left = MAX_IMPORTS
         self._top: list[_ReadSheet] = []
         self._placeholders: list[tuple[UrlPlaceholder, str]] = []
-        self._values: dict[str, tuple[list[Any], str]] = {}
+        self._values: dict[str, list[Any]] = {}  # the tokens of each
         self.pictures: Counter[str] = Counter()  # addresses, and how often each is written
         self.fonts: Counter[str] = Counter()
         self.unread = 0
@@ -121,7 +120,7 @@ class Sheets:
                 tokens, placeholders = read_declarations(value)
             except RecursionError:
                 continue
-            self._values[value] = (tokens, "")
+            self._values[value] = tokens
             for _ in range(count):
                 self._add_placeholders(placeholders, self._base)
 
@@ -132,7 +131,7 @@ class Sheets:
 
     def write_attributes(self, page: Outline) -> set[str]:
         """Rewrite the attributes; return the set of all their values."""
-        rewritten = {value: serialise_tokens(tokens) for value, (tokens, _) in self._values.items()}
+        rewritten = {value: serialise_tokens(tokens) for value, tokens in self._values.items()}
         approved: set[str] = set()
         for item in page.style_attributes:
             value = item.element.get(item.attribute, "")

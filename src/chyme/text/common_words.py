@@ -1,4 +1,4 @@
-"""Words that occur in every document and are the topic of none: verbs, qualities and common nouns of writing."""
+"""Words too common to be a topic (verbs, qualities and common nouns of writing) or to be searched for (stop words)."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ _COMPOUND_PARTS = WordList(__package__, "compound_words")
 _ADJECTIVES = WordList(__package__, "adjectives")
 _NON_NOUN_ENDINGS = WordList(__package__, "non_noun_endings")
 _NOUNS_WITH_SUCH_ENDINGS = WordList(__package__, "nounlike_exceptions")
+_STOP_WORDS = WordList(__package__, "stop_words")
 
 
 @cache
@@ -63,3 +64,16 @@ def is_nounlike(word: str, language: str | None) -> bool:
 @cache
 def _non_noun_endings(language: str) -> tuple[str, ...]:
     return tuple(_NON_NOUN_ENDINGS.words(language))
+
+
+@cache
+def stop_words() -> frozenset[str]:
+    """In lower case, with straight and with curved apostrophes: English, German and French.
+
+    Not those that mean something in another of these languages: `all`, `after`, `most`, `not` and `same` are outer
+    space, a part of the body, cider, distress and seed in German. Nor words that mean something else in their own
+    language (`down`, `may`, `mine`, `us`), and words for relations (`about`, `over`, `unter`, `sans`): leaving them out
+    cost .003 of NDCG@10 on Cranfield.
+    """
+    words = frozenset[str]().union(*map(_STOP_WORDS.words, _STOP_WORDS.sections))
+    return words | {word.replace("'", "’") for word in words}

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from chyme.documents.html.metadata_values import clean_line
+from chyme.documents.html.raw_source import bare_words, count_words_and_signs
 from chyme.documents.html.structured_data import Thing, things_in
 from chyme.documents.html.tree import is_shown, title_of, tree_of
-from chyme.documents.html.words import bare_words, count_words_and_signs
+from chyme.webpages.login_and_bot_walls import PageSignals
 
 if TYPE_CHECKING:
     from lxml.html import HtmlElement  # type: ignore[import-untyped]
@@ -19,10 +18,6 @@ if TYPE_CHECKING:
 EXCERPT = 3_000  # characters from the beginning, and as many from the end
 MAX_SEARCHED_CHARS = 500_000  # of the source, in the search for markers: challenge pages are small
 MAX_ROOTS = 20
-_HEADERS = (
-    "server", "cf-mitigated", "x-amzn-waf-action", "x-vercel-mitigated", "x-datadome", "x-dd-b", "x-kpsdk-ct",
-    "x-sucuri-id", "x-iinfo",
-)  # fmt: skip
 # Markers in the source of challenge pages; a captcha may be in any form.
 _MARKERS = {
     "cloudflare-challenge": re.compile(
@@ -57,23 +52,6 @@ _ROOT_IDS = frozenset((
     "___gatsby",
 ))  # fmt: skip
 _NOT_FREE = re.compile(r"^(?:false|no|0)$", re.IGNORECASE)
-
-
-@dataclass(frozen=True, slots=True)
-class PageSignals:
-    """Plain facts about a page's source; `detection` decides what they mean."""
-
-    title: str = ""
-    beginning: str = ""  # of everything it shows, including banners and forms
-    ending: str = ""  # of the extracted text
-    shown: int = 0  # words it shows, including banners and forms
-    password: bool = False  # it has a password field
-    fields: int = 0  # input fields, except passwords
-    markers: frozenset[str] = frozenset()
-    free: bool | None = None  # whether it declares itself readable without paying
-    asks_for_script: bool = False  # in a <noscript>, or in what it shows
-    empty_root: bool = False  # it has an element for scripts to fill
-    script_chars: int = 0  # of inline scripts; an external script counts as 1,000
 
 
 def read_page_signals(page: str, markdown: str) -> PageSignals:
@@ -120,11 +98,6 @@ def read_page_signals(page: str, markdown: str) -> PageSignals:
         empty_root=empty,
         script_chars=script_chars,
     )
-
-
-def wall_headers(headers: Mapping[str, str]) -> dict[str, str]:
-    """Return the headers that hint at walls, truncated; names in lower case."""
-    return {name: headers[name][:300] for name in _HEADERS if name in headers}
 
 
 def _is_executed(script: HtmlElement) -> bool:

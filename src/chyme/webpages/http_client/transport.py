@@ -10,7 +10,6 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from socket import socket
-from types import TracebackType
 from typing import Any
 
 import httpcore2
@@ -139,19 +138,11 @@ def _describe_error(error: Exception) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Connections:
-    """Connections through the guard with one common deadline. A context manager."""
+    """Connections through the guard with one common deadline."""
 
     pool: httpcore2.ConnectionPool
     seconds: float
     wait_seconds: float | None  # for one wait
-
-    def __enter__(self) -> Connections:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         self.pool.close()
@@ -161,7 +152,7 @@ def open_connections(
     outside: Outside,
     seconds: float,
     *,
-    trusted: ssl.SSLContext | None = None,
+    trusted: ssl.SSLContext | None,
     polite: bool = False,
     keep: int = 0,
     wait_seconds: float | None = None,

@@ -1,0 +1,28 @@
+"""Values as they are shown to people: text without control characters, numbers as ranges."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def printable(text: str) -> str:
+    """The text with characters escaped that reverse a line or move the cursor; lone surrogates become �."""
+    return _CONTROL.sub(lambda match: "�" if "\ud800" <= match[0] <= "\udfff" else _escape(match[0]), text)
+
+
+def _escape(sign: str) -> str:
+    return sign.encode("unicode_escape").decode()
+
+
+def format_ranges(numbers: Iterable[int]) -> str:
+    """Rising numbers as people write them: 1–3, 7."""
+    spans: list[list[int]] = []
+    for number in numbers:
+        if spans and number == spans[-1][1] + 1:
+            spans[-1][1] = number
+        else:
+            spans.append([number, number])
+    return ", ".join(str(first) if first == last else f"{first}–{last}" for first, last in spans)

@@ -1,1 +1,0 @@
-"""Distinguishes a page from a login form, a bot check or a paywall."""
