@@ -13,7 +13,7 @@ from upstreams import form_of
 from chyme.model import Kind, Upstream
 from chyme.models.embedding.minilm import Embedder as RealEmbedder
 from chyme.search.query.spelling import tokens_of
-from chyme.search.query_embedding.protocol import QueryVector
+from chyme.search.query_embedding.cache import QueryVector
 from chyme.search.ranking.matches import Match
 from chyme.search.results import SearchResult
 from chyme.search.search import Mode, Search

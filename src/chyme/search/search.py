@@ -18,7 +18,7 @@ from chyme.search.query.conditions import conditions_of
 from chyme.search.query.corrections import Corrections, find_corrections
 from chyme.search.query.parser import Query, Term, apply_corrections, expression, parse
 from chyme.search.query.spelling import same_consonants
-from chyme.search.query_embedding.protocol import QueryEmbedder
+from chyme.search.query_embedding.cache import QueryEmbedder
 from chyme.search.ranking.fusion import (
     DEPTH,
     FusedFile,
@@ -34,7 +34,7 @@ from chyme.search.ranking.similarity_threshold import SimilarityThresholds
 from chyme.search.results import SearchResult
 from chyme.search.similar_files import similar_files
 from chyme.search.snippets import find
-from chyme.search.tables import embedders, facets, keyword_queries, passages, semantic_availability, vectors
+from chyme.search.tables import embedders, embedding_backlog, facets, keyword_queries, passages, vectors
 from chyme.search.tables.embedders import Embedder
 from chyme.search.tables.facets import Facets
 from chyme.search.tables.keyword_queries import Condition
@@ -269,10 +269,10 @@ class Search:
 
 def _unavailable_note(db: Connection) -> str | None:
     """Why no file can be found by meaning: the embedder was unavailable, or has yet to read the first file."""
-    failure = semantic_availability.last_failure(db)
+    failure = embedding_backlog.last_failure(db)
     if failure is not None:
         return f"not searched by meaning: {failure}"
-    return _BEING_READ if semantic_availability.is_waiting(db) else None
+    return _BEING_READ if embedding_backlog.is_waiting(db) else None
 
 
 def _fallback_notes(why_not: str | None, mode: Mode) -> tuple[str, ...]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from sqlite3 import Connection
 from typing import Protocol
 
 from chyme.search.index import KeywordMatches
 from chyme.search.query.conditions import is_selective
 from chyme.search.query.parser import Query, Term, expression, neighbours
-from chyme.search.query.scoring_terms import ENOUGH, MOST_SCORED, TermCount, scoring_expressions
 from chyme.search.ranking.matches import Match, rank
 from chyme.search.tables import dictionary, keyword_queries
 from chyme.search.tables.embedders import Embedder
@@ -18,6 +18,8 @@ from chyme.search.tables.keyword_queries import Condition, Scope
 _QUICK_LIMIT, _THOROUGH_LIMIT = 400, 5000
 _ONLY_NEWEST = "these words are almost everywhere; only the newest passages were compared"
 _MAX_COUNTED = 5000  # passages read for a total; if there are more, it is "at least"
+MOST_SCORED = 20_000
+ENOUGH = 200
 
 
 class SemanticIndex(Protocol):
@@ -89,3 +91,38 @@ def _choose_scope(db: Connection, terms: Sequence[Term], max_scored: int) -> Sco
         (term_count for term_count in preferred if keyword_queries.frequency(db, term_count, ENOUGH)[0] == ENOUGH), last
     )
     return Scope(chosen, keyword_queries.newest(db, chosen, max_scored))
+
+
+@dataclass(frozen=True, slots=True)
+class TermCount:
+    """A term and the number of passages that contain it."""
+
+    term: Term
+    passages: int
+
+
+def scoring_expressions(counted: Sequence[TermCount], all_passages: int, max_scored: int = MOST_SCORED) -> list[str]:
+    """Expressions to score by: use the first that matches at least ENOUGH passages, otherwise the last.
+
+    BM25 gives nothing for a word in more than half of all passages, so such words are dropped first.
+    """
+    useful = [term_count for term_count in counted if term_count.passages * 2 <= all_passages] or list(counted)
+    terms = [term_count.term for term_count in useful]
+    if sum(term_count.passages for term_count in useful) <= max_scored:
+        return [expression(terms)]
+    rare = _select_rarest(useful, max_scored)
+    few, many = expression(rare), expression([term for term in terms if term not in rare])
+    # One branch for each passage, so that no word counts twice.
+    with_rare = [f"(({few}) AND ({many})) OR (({few}) NOT ({many}))"] if few and many else []
+    with_all = [" AND ".join(f"({expression([term])})" for term in terms)] if len(terms) > 1 else []
+    return [*with_rare, *with_all, expression(terms)]
+
+
+def _select_rarest(counted: Sequence[TermCount], remaining: int) -> list[Term]:
+    rare: list[Term] = []
+    for term_count in sorted(counted, key=lambda term_count: term_count.passages):
+        remaining -= term_count.passages
+        if remaining < 0:
+            break
+        rare.append(term_count.term)
+    return rare
