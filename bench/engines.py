@@ -32,10 +32,10 @@ from chyme.search.engines.qdrant import Qdrant
 from chyme.search.engines.remote_index import RemoteIndex
 from chyme.search.engines.vault_engines import VaultEngines, vault_name
 from chyme.search.index import Index
-from chyme.search.name_terms import name_terms
 from chyme.search.query.conditions import conditions_of
 from chyme.search.query.parser import parse
 from chyme.search.query.spelling import words_of
+from chyme.search.searchable_texts import name_terms
 from chyme.search.sqlite_index import SqliteIndex
 from chyme.search.tables import embedders, passages, vectors
 from chyme.text.passages import cut_passages

@@ -14,10 +14,10 @@ from upstreams import form_of
 
 from chyme.digester import StaysHome
 from chyme.model import File, Kind, Output, Stamp, Upstream
-from chyme.search.name_terms import name_terms
 from chyme.search.results import SearchResult
 from chyme.search.search import Search
 from chyme.search.search_keyword import SearchKeyword
+from chyme.search.searchable_texts import name_terms
 from chyme.search.sqlite_index import SqliteIndex
 from chyme.search.tables import dictionary, passages
 

@@ -12,8 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from chyme.model import Passage, Place
-from chyme.search.name_terms import name_terms
 from chyme.search.query.spelling import words_of
+from chyme.search.searchable_texts import name_terms
 from chyme.search.tables import dictionary, passages
 from chyme.text.unspaced_scripts import segment
 

@@ -49,7 +49,7 @@ from chyme.errors import ChymeError, UsageError, VaultError
 from chyme.model import Again, Digest, File, Mode, iso
 from chyme.models.providers.call_ledger import CallLedger
 from chyme.search.file_list import FileList
-from chyme.search.page_highlights import spans_of
+from chyme.search.match_location import spans_of
 from chyme.search.tables import file_terms
 from chyme.speech.people.edits import People
 from chyme.understanding.edits import Edits

@@ -8,9 +8,9 @@ from chyme.application.digester_config import embedding_config
 from chyme.application.settings import Settings
 from chyme.models.embedding.passage_embedder import LOCAL, PassageEmbedding
 from chyme.models.providers.call_ledger import CallLedger
-from chyme.search.query_embedding.cache import QueryVector
 from chyme.search.query_embedding.child_process import PATIENCE, ChildQueryEmbedder
 from chyme.search.query_embedding.endpoint import EndpointQueryEmbedder
+from chyme.search.query_embedding.query_vectors import QueryVector
 
 MB = 1024 * 1024
 

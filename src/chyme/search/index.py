@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from chyme.search.query.parser import Query
-from chyme.search.ranking.matches import Match, RankedFile
+from chyme.search.ranking.keyword_ranking import Match, RankedFile
 from chyme.search.tables.embedders import Embedder
 from chyme.search.tables.keyword_queries import Condition
 

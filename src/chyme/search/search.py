@@ -12,14 +12,14 @@ from chyme.errors import UsageError
 from chyme.model import Form
 from chyme.search.hits import FormOf, hits_of
 from chyme.search.index import Index, KeywordMatches
-from chyme.search.name_terms import name_terms
-from chyme.search.nearest_passages import nearest_passages
 from chyme.search.query.conditions import conditions_of
 from chyme.search.query.corrections import Corrections, find_corrections
 from chyme.search.query.parser import Query, Term, apply_corrections, expression, parse
 from chyme.search.query.spelling import same_consonants
-from chyme.search.query_embedding.cache import QueryEmbedder
-from chyme.search.ranking.fusion import (
+from chyme.search.query_embedding.query_vectors import QueryEmbedder
+from chyme.search.ranking.keyword_ranking import Match, RankedFile
+from chyme.search.ranking.nearest_passages import SimilarityThresholds, nearest_passages
+from chyme.search.ranking.word_and_meaning_fusion import (
     DEPTH,
     FusedFile,
     NearFile,
@@ -29,9 +29,8 @@ from chyme.search.ranking.fusion import (
     near_files,
     query_coverage,
 )
-from chyme.search.ranking.matches import Match, RankedFile
-from chyme.search.ranking.similarity_threshold import SimilarityThresholds
 from chyme.search.results import SearchResult
+from chyme.search.searchable_texts import name_terms
 from chyme.search.similar_files import similar_files
 from chyme.search.snippets import find
 from chyme.search.tables import embedders, embedding_backlog, facets, keyword_queries, passages, vectors
@@ -142,11 +141,11 @@ class Search:
         if query.empty:
             return []
         if not query.terms:
-            return keyword_queries.ids(db, where)
+            return keyword_queries.files_that_meet(db, where)
         found: set[int] = set()
         if mode != "meaning" or meaning is None:
             found.update(
-                keyword_queries.ids(
+                keyword_queries.files_that_meet(
                     db, keyword_queries.all_of([where, keyword_queries.has_words(3000, expression(query.terms))])
                 )
             )

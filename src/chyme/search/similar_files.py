@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING
 from chyme.core.store import digests, files
 from chyme.errors import UsageError
 from chyme.model import File, Passage
-from chyme.search.embedders.passage_hashes import SEMANTIC, embedded_passages
 from chyme.search.hits import FormOf, hits_of
 from chyme.search.index import Index
-from chyme.search.nearest_passages import nearest_passages
+from chyme.search.passage_hashes import SEMANTIC, embedded_passages
 from chyme.search.query.parser import Query, Term, parse
-from chyme.search.ranking.fusion import FusedFile, near_files
-from chyme.search.ranking.matches import Match
-from chyme.search.ranking.similarity_threshold import SimilarityThresholds
+from chyme.search.ranking.keyword_ranking import Match
+from chyme.search.ranking.nearest_passages import SimilarityThresholds, nearest_passages
+from chyme.search.ranking.word_and_meaning_fusion import FusedFile, near_files
 from chyme.search.results import Hit, SearchResult
 from chyme.search.tables import embedders, keyword_queries, vectors
 from chyme.search.tables.embedders import Embedder

@@ -18,13 +18,12 @@ from chyme.core.store.sqlite.database import Database
 from chyme.errors import ChymeError
 from chyme.model import iso
 from chyme.search.engines.http_client import ServerFailed
-from chyme.search.engines.outbox_batch import Batch, batch_of, next_batch
 from chyme.search.engines.qdrant import Point
-from chyme.search.engines.sync_marker import SyncMarker
-from chyme.search.engines.vault_engines import NAME_FIELDS, VaultEngines
+from chyme.search.engines.vault_engines import NAME_FIELDS, SyncMarker, VaultEngines
 from chyme.search.engines.word_encoding import engine_words
 from chyme.search.tables import embedders, engine_entries, engine_outbox
 from chyme.search.tables.embedders import Embedder
+from chyme.search.tables.engine_entries import Batch, batch_of, next_batch
 
 _MAX_DOCUMENTS, _MAX_NUMBERS = 2000, 400_000  # in one request
 _MIN_PAUSE, _MAX_PAUSE = 1.0, 60.0
@@ -142,7 +141,7 @@ class Pusher:
 
     def _is_due(self) -> bool:
         long_ago = self._last_check is None or time.monotonic() - self._last_check > _CHECK_SECONDS
-        return long_ago or self._failure is not None or engine_outbox.find_oldest(self._database.read()) is not None
+        return long_ago or self._failure is not None or bool(engine_outbox.list_changed(self._database.read(), 1))
 
     @contextlib.contextmanager
     def _exclusive(self, patience: float | None) -> Iterator[bool]:

@@ -11,8 +11,8 @@ from chyme.search.engines.keyword_search import find_by_words
 from chyme.search.engines.vault_engines import VaultEngines
 from chyme.search.index import Index, KeywordMatches
 from chyme.search.query.parser import Query
-from chyme.search.ranking.matches import Match
-from chyme.search.tables import engine_outbox, engine_result_checks, keyword_queries, vectors
+from chyme.search.ranking.keyword_ranking import Match
+from chyme.search.tables import engine_outbox, keyword_queries, vectors
 from chyme.search.tables.embedders import Embedder
 from chyme.search.tables.keyword_queries import Condition
 
@@ -139,12 +139,14 @@ def _unpushed_files(db: Connection, breaker: _CircuitBreaker) -> tuple[set[int],
 
 
 def _and_not_pushed(where: Condition) -> Condition:
-    return keyword_queries.all_of([where, engine_result_checks.not_pushed_yet()])
+    """Also: files whose present state the engines do not have, or which they must not have at all."""
+    unpushed = Condition("files.id IN (SELECT file_id FROM outbox UNION ALL SELECT file_id FROM kept_here)")
+    return keyword_queries.all_of([where, unpushed])
 
 
 def _files_if_few(db: Connection, where: Condition) -> list[int] | None:
     """The files that meet the condition if they are few; None if they are many."""
     if where.sql == _ANY:
         return None
-    files = engine_result_checks.files_that_meet(db, where, _MAX_LISTED + 1)
+    files = keyword_queries.files_that_meet(db, where, _MAX_LISTED + 1)
     return files if len(files) <= _MAX_LISTED else None

@@ -9,7 +9,7 @@ from sqlite3 import Connection
 from chyme.errors import UsageError
 from chyme.model import Kind
 from chyme.search.query.parser import Filter, Query, Term, date_range, expression
-from chyme.search.tables import engine_result_checks, keyword_queries
+from chyme.search.tables import keyword_queries
 from chyme.search.tables.keyword_queries import Condition
 from chyme.speech.people.names import find_by_name, no_match_message, parse_person_number
 from chyme.speech.people.tables import people
@@ -73,7 +73,7 @@ def _kind(db: Connection, number: int, value: str) -> _Result:
     if kind in tuple(Kind):
         return keyword_queries.has_kind(number, kind), None
     ending = keyword_queries.has_ending(number, typed)
-    if engine_result_checks.files_that_meet(db, keyword_queries.all_of([ending]), 1):
+    if keyword_queries.files_that_meet(db, keyword_queries.all_of([ending]), 1):
         return ending, None
     return ending, f"{typed} is no kind of file; searched for names ending in .{typed}"
 

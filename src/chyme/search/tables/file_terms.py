@@ -7,7 +7,7 @@ from sqlite3 import Connection
 
 from chyme.core.store import documents, files
 from chyme.model import File
-from chyme.search.name_terms import NameTerms, name_terms
+from chyme.search.searchable_texts import NameTerms, name_terms
 from chyme.search.tables import passages
 from chyme.speech.people.tables import voices
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from sqlite3 import Connection
 
 from chyme.model import Kind
-from chyme.search.ranking.matches import NAME_WEIGHTS, Match
+from chyme.search.ranking.keyword_ranking import NAME_WEIGHTS, Match
 
 Values = Mapping[str, str | int | float]
 
@@ -209,14 +209,14 @@ def list_files(db: Connection, limit: int, offset: int, where: Condition) -> lis
     return [file_id for (file_id,) in rows]
 
 
-def ids(db: Connection, where: Condition) -> list[int]:
-    """All visible files that meet the condition."""
+def files_that_meet(db: Connection, where: Condition, limit: int = -1) -> list[int]:
+    """Visible files that meet the condition, in no particular order; all of them without a limit."""
     rows = db.execute(
         f"""
         SELECT files.id FROM files LEFT JOIN documents ON documents.file_id = files.id
-         WHERE {_VISIBLE} AND {where.sql}
+         WHERE {_VISIBLE} AND {where.sql} LIMIT :limit
         """,
-        dict(where.values),
+        {**where.values, "limit": limit},
     )
     return [file_id for (file_id,) in rows]
 

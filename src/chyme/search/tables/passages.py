@@ -7,6 +7,7 @@ import json
 import sqlite3
 from collections.abc import Collection, Iterable, Sequence
 from sqlite3 import Connection
+from typing import Literal, NamedTuple
 
 from chyme.model import Passage, Place
 from chyme.search.tables import dictionary
@@ -76,7 +77,7 @@ def copy(db: Connection, from_file_id: int, to_file_id: int, digester: str) -> N
 def write_names(
     db: Connection, file_id: int, name: str, title: str, tags: str, summary: str, words: Iterable[str] = ()
 ) -> None:
-    """Index the file under these fields, as prepared by `chyme.search.name_terms`. Repeating this costs nothing."""
+    """Index the file under these fields, as prepared by `name_terms`. Repeating this costs nothing."""
     db.execute(
         """
         INSERT INTO file_terms (file_id, name, title, tags, summary) VALUES (?, ?, ?, ?, ?)
@@ -151,3 +152,29 @@ def _from_row(row: tuple[object, ...]) -> tuple[int, Passage]:
     corners = tuple(json.loads(str(box))) if box else None
     place = Place(start, end, page, heading, seconds, until, speaker, corners)  # type: ignore[arg-type]
     return int(str(id_)), Passage(str(source), int(str(ordinal)), str(text), place, segmented)  # type: ignore[arg-type]
+
+
+class Totals(NamedTuple):
+    """The totals of one index."""
+
+    texts: int
+    average_length: float  # in words, all columns together
+
+
+def totals(db: Connection, index: Literal["passage_fts", "file_fts"]) -> Totals:
+    """Read from the row in which FTS5 keeps them: the number of texts, then of words in each column."""
+    row = db.execute(f"SELECT block FROM {index}_data WHERE id = 1").fetchone()
+    texts, *lengths = _decode_varints(row[0]) if row and row[0] else [0]
+    return Totals(texts, sum(lengths) / texts if texts else 0.0)
+
+
+def _decode_varints(block: bytes) -> list[int]:
+    """Decode SQLite's variable-length integers: seven bits a byte, the highest bit says that another byte follows."""
+    numbers = []
+    number = 0
+    for byte in block:
+        number = number << 7 | byte & 0x7F
+        if byte < 0x80:
+            numbers.append(number)
+            number = 0
+    return numbers

@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING
 
 from chyme.search.tables import vectors
 from chyme.search.tables.embedders import Embedder
-from chyme.search.vectors.id_ranges import Span, select_merge
 from chyme.search.vectors.memory_buffer import MemoryBuffer
-from chyme.search.vectors.segment import Piece, Segment
-from chyme.search.vectors.segment_folder import SegmentFolder
+from chyme.search.vectors.segment import Piece, Segment, Span
+from chyme.search.vectors.segment_folder import SegmentFolder, select_merge
 
 if TYPE_CHECKING:
     from chyme.search.vectors.binary_codes import Whole

@@ -1,4 +1,4 @@
-"""How near a passage must be to a question to count as related."""
+"""Find the passages that are near enough to a question to count as related."""
 
 from __future__ import annotations
 
@@ -7,8 +7,12 @@ from dataclasses import dataclass
 from sqlite3 import Connection
 from typing import TYPE_CHECKING
 
+from chyme.search.index import Index
+from chyme.search.ranking.keyword_ranking import Match
+from chyme.search.ranking.word_and_meaning_fusion import DEPTH
 from chyme.search.tables import vectors
 from chyme.search.tables.embedders import Embedder
+from chyme.search.tables.keyword_queries import Condition
 
 if TYPE_CHECKING:
     import numpy
@@ -22,6 +26,8 @@ _DEFAULT_THRESHOLD = 0.25  # of the way from an unrelated passage to an identica
 _UNRELATED_SHARE = 0.1  # at least this share of all passages is unrelated to a question
 _STRATA, _PER_STRATUM = 20, 10  # passages sampled: some from every part of the vault
 _MIN_SAMPLE = 8  # fewer passages say nothing about the others
+_PASSAGES = 3 * DEPTH
+_MAX_PASSAGES = 16 * _PASSAGES  # a book with thousands of near passages must not hide all other files
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,3 +77,17 @@ def _read_sample(db: Connection, embedder: Embedder, highest: int) -> Floats | N
     if len(found) < _MIN_SAMPLE:
         return None
     return numpy.frombuffer(b"".join(found.values()), "<f4").reshape(len(found), -1)
+
+
+def nearest_passages(
+    index: Index, vector: Sequence[float], embedder: Embedder, where: Condition, floor: float
+) -> tuple[list[Match], bool]:
+    """Passages of at least DEPTH files, if so many are near enough, nearest first; and whether these are all."""
+    count = _PASSAGES
+    while True:
+        found = index.find_by_meaning(vector, embedder, where, count)
+        near = [match for match in found if match.score >= floor]
+        complete = len(near) < len(found) or len(found) < count
+        if complete or count >= _MAX_PASSAGES or len({match.file_id for match in near}) >= DEPTH:
+            return near, complete
+        count *= 4

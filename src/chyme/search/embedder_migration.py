@@ -12,7 +12,7 @@ from chyme.core.store import outdated_digests, vault_properties
 from chyme.core.store.sqlite.database import Database
 from chyme.errors import Category
 from chyme.model import Output
-from chyme.search.embedders.passage_hashes import SEMANTIC
+from chyme.search.passage_hashes import SEMANTIC
 from chyme.search.tables import embedders, embedding_backlog, vectors
 
 BATCH = 500
