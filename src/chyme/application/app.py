@@ -56,8 +56,8 @@ from chyme.understanding.edits import Edits
 from chyme.understanding.tags.vault_tags import VaultTags
 from chyme.vault.file_registry import FileRegistry
 from chyme.vault.open_vault import OpenVault, UploadLimits
-from chyme.vault.purge import PURGE_WAITS, purge_vanished
 from chyme.vault.trash import Trash
+from chyme.vault.vanished_files import PURGE_WAITS, purge_vanished
 from chyme.vault.watch.pending_files import ScanReport
 
 SETTLE_SECONDS = 2.0

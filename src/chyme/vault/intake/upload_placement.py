@@ -15,15 +15,14 @@ from pathlib import Path
 
 from chyme.core.files.vault_folder import FOLDER_ITSELF, encode_path
 from chyme.errors import UsageError
-from chyme.files.machine_names import without_extension
-from chyme.files.numbered_names import numbered_name
-from chyme.vault.intake.new_files import MODE, NEW, hidden_name, is_taken, move_into_place, open_folder
+from chyme.vault.file_names import numbered_name
+from chyme.vault.intake.new_files import MODE, is_taken, move_into_place, open_folder
 from chyme.vault.open_vault import OpenVault
+from chyme.vault.safe_move import EXISTING_FILE, NEW_FILE, hidden_name
 
 FULL = (errno.ENOSPC, errno.EDQUOT)
 MAX_NUMBER = 10_000
 MB = 1024 * 1024
-_OPEN_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,9 +91,8 @@ def _failure_result(file: StagedFile, error: UsageError | OSError) -> UploadResu
 
 def _place_file(source: int, handle: int, folder: Sequence[str], file: StagedFile) -> UploadResult:
     """Use the first free name, unless a file with the same content has an earlier one."""
-    extension = file.wanted_name[len(without_extension(file.wanted_name)) :]
     for number in range(1, MAX_NUMBER):
-        name = numbered_name(file.wanted_name, number, extension)
+        name = numbered_name(file.wanted_name, number)
         path = encode_path("/".join([*folder, name]))[0]
         if not is_taken(handle, name) and _move_or_copy(source, file.staged_name, handle, name):
             return UploadResult(file.name, path, file.size, created=True)
@@ -113,8 +111,8 @@ def _move_or_copy(source: int, staged_name: str, handle: int, name: str) -> bool
     temporary = hidden_name()
     try:
         with (
-            open(os.open(staged_name, _OPEN_FLAGS, dir_fd=source), "rb") as original,
-            open(os.open(temporary, NEW, MODE, dir_fd=handle), "wb") as copy,
+            open(os.open(staged_name, EXISTING_FILE, dir_fd=source), "rb") as original,
+            open(os.open(temporary, NEW_FILE, MODE, dir_fd=handle), "wb") as copy,
         ):
             shutil.copyfileobj(original, copy, MB)
             copy.flush()
@@ -128,7 +126,7 @@ def _move_or_copy(source: int, staged_name: str, handle: int, name: str) -> bool
 def _has_same_content(handle: int, name: str, file: StagedFile) -> bool:
     """Whether the file of this name has the same content as the uploaded one."""
     try:
-        descriptor = os.open(name, _OPEN_FLAGS, dir_fd=handle)
+        descriptor = os.open(name, EXISTING_FILE, dir_fd=handle)
     except OSError:
         return False
     status = os.fstat(descriptor)

@@ -14,8 +14,7 @@ from dataclasses import dataclass, field
 
 from chyme.core.files.vault_folder import Vault
 from chyme.model import Seen
-from chyme.vault.watch.disk_file import DiskFile
-from chyme.vault.watch.file_inspection import FileInspection
+from chyme.vault.watch.file_inspection import DiskFile, FileInspection
 
 log = logging.getLogger(__name__)
 
