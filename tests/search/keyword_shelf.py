@@ -107,7 +107,8 @@ class Shelf:
 
     def purge(self, file_id: int) -> None:
         words = dictionary.find_unique_words(self.db, file_id)
-        passages.remove(self.db, file_id, forgotten_words=words)
+        passages.remove(self.db, file_id)
+        dictionary.forget(self.db, words)
         passages.remove_names(self.db, file_id)
         self.db.execute("DELETE FROM files WHERE id = ?", (file_id,))
 

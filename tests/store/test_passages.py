@@ -224,7 +224,8 @@ def test_the_indexes_stay_exact_through_any_history(steps: list[tuple[str, int, 
 
 def purge(db: sqlite3.Connection, file_id: int) -> None:
     words = dictionary.find_unique_words(db, file_id)
-    passages.remove(db, file_id, forgotten_words=words)
+    passages.remove(db, file_id)
+    dictionary.forget(db, words)
     passages.remove_names(db, file_id)
     db.execute("DELETE FROM files WHERE id = ?", (file_id,))
     while passages.sweep(db):

@@ -1,4 +1,4 @@
-"""Reads and writes link files: files whose only content is one address."""
+"""Reads and writes link files: files with one address and little beside it; and finds the links in any text."""
 
 from __future__ import annotations
 
@@ -187,7 +187,10 @@ def links_in(text: str) -> list[str]:
 
 
 def read_link_note(text: str) -> LinkNote | None:
-    """Read a note as a link; None for any other text: two addresses, none, or more words than a remark has."""
+    """Read a note that is one link with a title or a remark, as phones share them; None for any other text.
+
+    The rule is in docs/web.md: exactly one address, and no more words beside it than a title and a remark have.
+    """
     text = text.strip("\ufeff \t\r\n").replace("\r\n", "\n")
     if _INVISIBLE.search(text) or _MARKUP.search(text):
         return None

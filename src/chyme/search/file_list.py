@@ -13,9 +13,10 @@ from datetime import UTC, datetime, timedelta
 from sqlite3 import Connection
 
 from chyme.core.pipeline.document_state import PROCESSING_STATUS, STALE_SECONDS, displayed_state
+from chyme.core.store import artifacts
 from chyme.core.store.sqlite.database import Database
 from chyme.errors import UsageError
-from chyme.model import Kind, iso
+from chyme.model import THUMBNAIL, Kind, iso
 from chyme.search.tables import facets, listing
 from chyme.search.tables.keyword_queries import Condition
 from chyme.speech.people.names import parse_person_number
@@ -150,7 +151,7 @@ class FileList:
 
     def cards(self, paths: Sequence[str]) -> list[Card]:
         """The cards of several files, in this order; unknown and vanished files are left out."""
-        return self._cards(listing.rows_at(self._database.read(), paths))
+        return self._cards(listing.rows(self._database.read(), paths, "path"))
 
     def folders(self, inside: str = "", filters: Filters = ALL) -> list[Folder]:
         """The folders directly inside this one that hold files which pass the filters, in alphabetical order."""
@@ -193,7 +194,7 @@ class FileList:
 
     def _cards(self, rows: Sequence[listing.Row]) -> list[Card]:
         stale_before = self._stale_before()
-        return [_card(row, displayed_state(row.state, row.moved_at, stale_before)) for row in rows]
+        return [_card(row, stale_before) for row in rows]
 
     def _stale_before(self) -> str:
         return iso(self._clock() - timedelta(seconds=STALE_SECONDS))
@@ -222,11 +223,14 @@ def _find_visible(
     return shown[:wanted]
 
 
-def _card(row: listing.Row, state: str) -> Card:
+def _card(row: listing.Row, stale_before: str) -> Card:
+    tags = tuple(json.loads(row.tags or "[]"))
+    state = displayed_state(row.state or "processing", row.moved_at or "", stale_before)
+    thumbnail = artifacts.name_of(row.path, row.face, THUMBNAIL) if row.face else None
     return Card(
-        *(row.path, row.name, row.kind, row.mime, row.size, row.title or row.name, row.summary, row.date),
-        *(row.language, row.tags, state, PROCESSING_STATUS[state], row.reason, row.degraded, row.pages),
-        *(row.thumbnail, row.created_at, _format_mtime(row.mtime_ns)),
+        *(row.path, row.name, Kind(row.kind), row.mime, row.size, row.title or row.name, row.summary, row.date),
+        *(row.language, tags, state, PROCESSING_STATUS[state], row.reason, bool(row.degraded), row.pages),
+        *(thumbnail, row.created_at, _format_mtime(row.mtime_ns)),
         excerpt=first_lines(row.begins, row.mime == MARKDOWN) if row.begins else None,
     )
 

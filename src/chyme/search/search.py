@@ -132,27 +132,24 @@ class Search:
             facets_are_exact=facets_exact,
         )
 
-    def all_files(self, text: str, mode: Mode = "both") -> list[int]:
+    def all_files(self, text: str) -> list[int]:
         """Every file that matches, even those `search` would show last; in no particular order."""
         db = self._read()
         query = parse(text)
         where, _ = conditions_of(db, query)
-        query, _, meaning, _ = self._interpret(db, query, find_corrections(db, query.terms), where, mode, typing=False)
+        query, _, meaning, _ = self._interpret(
+            db, query, find_corrections(db, query.terms), where, "both", typing=False
+        )
         if query.empty:
             return []
         if not query.terms:
             return keyword_queries.files_that_meet(db, where)
-        found: set[int] = set()
-        if mode != "meaning" or meaning is None:
-            found.update(
-                keyword_queries.files_that_meet(
-                    db, keyword_queries.all_of([where, keyword_queries.has_words(3000, expression(query.terms))])
-                )
-            )
+        with_words = keyword_queries.all_of([where, keyword_queries.has_words(3000, expression(query.terms))])
+        found = set(keyword_queries.files_that_meet(db, with_words))
         if meaning is not None:
             nearest, _ = nearest_passages(self._index, meaning.vector, meaning.embedder, where, meaning.floor)
             near = _rank_by_meaning(db, (), nearest, meaning)
-            found.update(file.file_id for file in (near if mode == "meaning" else near[:DEPTH]))
+            found.update(file.file_id for file in near[:DEPTH])
         return sorted(found)
 
     def similar(self, path: str, *, limit: int = 20, offset: int = 0) -> SearchResult:

@@ -45,14 +45,9 @@ class Snippet:
         return [part for part in found if part[0]]
 
 
-def to_plain(snippet: Snippet, before: str = "", after: str = "") -> str:
-    """For terminals: the marked words between `before` and `after`."""
-    pieces = [f"{before}{words}{after}" if marked else words for words, marked in snippet.parts()]
-    return _add_dots(snippet, "".join(pieces))
-
-
-def _add_dots(snippet: Snippet, text: str) -> str:
-    return f"{'… ' if snippet.cut_before else ''}{text}{' …' if snippet.cut_after else ''}"
+def to_plain(snippet: Snippet) -> str:
+    """The text with dots where it was cut."""
+    return f"{'… ' if snippet.cut_before else ''}{snippet.text}{' …' if snippet.cut_after else ''}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,13 +94,13 @@ def find_key_sentence(text: str) -> Span:
     return sentences[max(range(len(sentences)), key=score)] if sentences else (0, len(text))
 
 
-def cut_key_snippet(text: str, terms: Sequence[Term], length: int = LENGTH) -> Snippet:
+def cut_key_snippet(text: str, terms: Sequence[Term]) -> Snippet:
     """For a passage found by meaning: the stretch with most of the terms, or else from its key sentence on."""
     text = text[:_MAX_CHARACTERS]
     if find(text, terms):
-        return cut_snippet(text, terms, length)
+        return cut_snippet(text, terms)
     start, _ = find_key_sentence(text)
-    return _collapse_whitespace(text, start, _to_word_end(text, min(len(text), start + length), (start, start)), ())
+    return _collapse_whitespace(text, start, _to_word_end(text, min(len(text), start + LENGTH), (start, start)), ())
 
 
 def _sentences(text: str) -> list[Span]:
@@ -117,7 +112,7 @@ def _sentences(text: str) -> list[Span]:
 def _find_terms(text: str, terms: Sequence[Term]) -> list[_TermMatch]:
     patterns = [_pattern_of(term) for term in terms]
     matches: list[_TermMatch] = []
-    if any(pattern for pattern in patterns):
+    if any(patterns):
         matches += _find_words(text, patterns)
     for number, term in enumerate(terms):
         for run in RUNS.findall(term.text):

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from sqlite3 import Connection
-from typing import Protocol
 
-from chyme.search.index import KeywordMatches
+from chyme.search.index import KeywordMatches, SemanticIndex
 from chyme.search.query.conditions import is_selective
 from chyme.search.query.parser import Query, Term, expression, neighbours
 from chyme.search.ranking.keyword_ranking import Match, rank
@@ -25,16 +24,6 @@ _ANY = all_of(()).sql
 _NOT_ALL = "not all vectors could be read yet; files may be missing that would be found by meaning"
 _FIRST_FACTOR, _SECOND_FACTOR = 2, 16  # times the wanted number is fetched: at first, and if that was too little
 _FEW, _MANY = 20_000, 200_000  # passages that meet a condition, compared one by one
-
-
-class SemanticIndex(Protocol):
-    """Finds passages by their meaning."""
-
-    def find_by_meaning(self, vector: Sequence[float], embedder: Embedder, where: Condition, count: int) -> list[Match]:
-        """As specified by `Index`."""
-
-    def meaning_note(self, embedder: Embedder) -> str | None:
-        """As specified by `Index`."""
 
 
 class SqliteIndex:
@@ -109,7 +98,10 @@ class TermCount:
 def scoring_expressions(counted: Sequence[TermCount], all_passages: int, max_scored: int = MOST_SCORED) -> list[str]:
     """Expressions to score by: use the first that matches at least ENOUGH passages, otherwise the last.
 
-    BM25 gives nothing for a word in more than half of all passages, so such words are dropped first.
+    Finding the passages of a word costs next to nothing; scoring one by BM25 costs thirty times as much. If the words
+    together match more passages than may be scored, only those with at least one of the rarer words are scored (the
+    frequent words still count in their scores), or else those with all words. BM25 gives nothing for a word in more
+    than half of all passages, so such words are dropped first.
     """
     useful = [term_count for term_count in counted if term_count.passages * 2 <= all_passages] or list(counted)
     terms = [term_count.term for term_count in useful]
@@ -134,7 +126,7 @@ def _select_rarest(counted: Sequence[TermCount], remaining: int) -> list[Term]:
 
 
 class SqliteSemanticIndex:
-    """The `find_by_meaning` of `Index`, with nothing but the database and its cache of vectors."""
+    """A `SemanticIndex`: the cache of vectors proposes passages, the database decides which are shown."""
 
     def __init__(self, read: Callable[[], Connection], cache: VectorCache, few: int = _FEW, many: int = _MANY) -> None:
         self._read = read
@@ -143,7 +135,6 @@ class SqliteSemanticIndex:
         self._many = many
 
     def find_by_meaning(self, vector: Sequence[float], embedder: Embedder, where: Condition, count: int) -> list[Match]:
-        """Semantic passages nearest to the vector whose files meet the condition, best first; scored by cosine."""
         found, complete = self._find_nearest(vector, embedder, where, count, _FIRST_FACTOR)
         if complete:
             return found

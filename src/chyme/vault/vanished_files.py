@@ -1,4 +1,5 @@
-"""Hides files that are no longer at their paths, and forgets them without a trace when that is asked for."""
+"""Hides files that are no longer at their paths, and forgets them later without a trace: a purge, which is held back
+when suspiciously many are missing."""
 
 from __future__ import annotations
 

@@ -70,11 +70,7 @@ def find_by_words(
 
 def _phrase_weights(words: Meilisearch, *indexes: tuple[str, int, Counter[EnginePhrase]]) -> list[_Weights]:
     """The weights of the phrases in their index, by how rare they are; phrases that are not in it are left out."""
-    requests = [
-        SearchRequest(index, _format_query([phrase]), every_word=True)
-        for index, _, phrases in indexes
-        for phrase in phrases
-    ]
+    requests = [SearchRequest(index, _format_query([phrase])) for index, _, phrases in indexes for phrase in phrases]
     counts = iter(words.count(requests))
     weights: list[_Weights] = []
     for _, texts, phrases in indexes:
@@ -111,7 +107,6 @@ def _candidates(
         SearchRequest(
             index,
             _format_query(phrases),
-            every_word=True,
             weight=sum(weights[phrase] for phrase in phrases),
             filter=filter_,
         )

@@ -21,7 +21,6 @@ class SearchRequest:
 
     index: str
     words: str
-    every_word: bool = False  # otherwise the most frequent words are dropped, until only the rarest is left
     weight: float = 1.0  # relative to the other questions
     filter: str | None = None
 
@@ -181,7 +180,7 @@ def _query(request: SearchRequest) -> dict[str, object]:
     query: dict[str, object] = {
         "indexUid": request.index,
         "q": request.words,
-        "matchingStrategy": "all" if request.every_word else "frequency",
+        "matchingStrategy": "all",  # every word
     }
     if request.filter:
         query["filter"] = request.filter

@@ -120,7 +120,13 @@ def _read_claim(db: Connection) -> _Claim | None:
 
 
 class SyncMarker:
-    """The number of one vault. Use it only while no other process pushes."""
+    """A number that shows which state of the vault the engines have: both sides store it, and every push changes it.
+
+    If a database does not know the engines' number, it is not the one that pushed: the database or the engines were
+    restored from a backup. The number is stored here before it is sent to the engines, and the pushed data was read
+    before that. So a database that knows the number has everything the engines were sent, or still has it in its
+    outbox. Use it only while no other process pushes.
+    """
 
     def __init__(self, database: Database, engines: VaultEngines) -> None:
         self._database = database

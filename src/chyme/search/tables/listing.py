@@ -5,13 +5,11 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from sqlite3 import Connection
-
-from chyme.core.store import artifacts
-from chyme.model import THUMBNAIL, Kind
+from typing import Literal, NamedTuple
 
 COLUMNS = {"added": "added", "date": "day", "name": "name", "title": "title", "size": "size", "kind": "kind"}
 
@@ -42,13 +40,12 @@ class Order:
     after: tuple[Key, int] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
-    """What a list shows about a file."""
+class Row(NamedTuple):
+    """What a list shows about a file, as it is stored."""
 
     path: str
     name: str
-    kind: Kind
+    kind: str
     mime: str
     size: int
     mtime_ns: int
@@ -57,13 +54,13 @@ class Row:
     summary: str | None
     date: str | None
     language: str | None
-    tags: tuple[str, ...]
-    state: str
+    tags: str | None  # JSON
+    state: str | None
     reason: str | None
-    degraded: bool
-    moved_at: str
+    degraded: int | None
+    moved_at: str | None
     pages: int | None
-    thumbnail: str | None
+    face: str | None  # the output whose thumbnail is shown
     begins: str | None  # the first passage of a text file
 
 
@@ -164,71 +161,26 @@ def paths(db: Connection, ids: Sequence[int]) -> dict[int, str]:
     return dict(found.fetchall())
 
 
-def rows(db: Connection, ids: Sequence[int]) -> list[Row]:
+def rows(db: Connection, wanted: Sequence[int] | Sequence[str], column: Literal["id", "path"] = "id") -> list[Row]:
     """What is shown about these files, in this order; files that are gone are left out."""
-    return _rows_by("id", db, ids)
-
-
-def rows_at(db: Connection, paths: Sequence[str]) -> list[Row]:
-    """The same by path."""
-    return _rows_by("path", db, paths)
-
-
-def _rows_by(column: str, db: Connection, wanted: Sequence[int] | Sequence[str]) -> list[Row]:
     found = db.execute(
         f"""
-        SELECT {_ROW_COLUMNS} FROM json_each(:wanted) AS wanted
-         CROSS JOIN files f ON f.{column} = wanted.value LEFT JOIN documents d ON d.file_id = f.id {_FIRST_PASSAGE}
+        SELECT f.path, f.name, f.kind, f.mime, f.size, f.mtime_ns, f.created_at, d.title, d.summary, d.date, d.language,
+               d.tags, d.state, d.reason, d.degraded, d.moved_at, d.pages, d.face, p.text
+          FROM json_each(:wanted) AS wanted
+         CROSS JOIN files f ON f.{column} = wanted.value LEFT JOIN documents d ON d.file_id = f.id
+          LEFT JOIN passages p
+            ON f.kind = 'text' AND p.file_id = f.id AND p.digester = 'search-keyword' AND p.ordinal = 0
+           AND p.source = 'file'
          WHERE f.vanished_at IS NULL ORDER BY wanted.key
         """,
         {"wanted": json.dumps(list(wanted))},
     )
-    return [_row(*row) for row in found]
-
-
-_ROW_COLUMNS = """
-    f.path, f.name, f.kind, f.mime, f.size, f.mtime_ns, f.created_at, d.title, d.summary, d.date, d.language, d.tags,
-    d.state, d.reason, d.degraded, d.moved_at, d.pages, d.face, p.text
-"""
-_FIRST_PASSAGE = """
-         LEFT JOIN passages p
-           ON f.kind = 'text' AND p.file_id = f.id AND p.digester = 'search-keyword' AND p.ordinal = 0
-          AND p.source = 'file'
-"""
-
-
-def _row(
-    path: str,
-    name: str,
-    kind: str,
-    mime: str,
-    size: int,
-    mtime_ns: int,
-    created_at: str,
-    title: str | None,
-    summary: str | None,
-    date: str | None,
-    language: str | None,
-    tags: str | None,
-    state: str | None,
-    reason: str | None,
-    degraded: int | None,
-    moved_at: str | None,
-    pages: int | None,
-    face: str | None,
-    begins: str | None,
-) -> Row:
-    return Row(
-        *(path, name, Kind(kind), mime, size, mtime_ns, created_at, title, summary, date, language),
-        *(tuple(json.loads(tags or "[]")), state or "processing", reason, bool(degraded), moved_at or "", pages),
-        artifacts.name_of(path, face, THUMBNAIL) if face else None,
-        begins,
-    )
+    return [Row(*row) for row in found]
 
 
 def folders_of(db: Connection, inside: str, among: set[int]) -> Counter[str]:
     """The folders directly inside this one, and how many of these files are in each or below it."""
-    depth = inside.count("/") + 1 if inside else 0
     found = db.execute(
         """
         SELECT f.folder, count(*) FROM json_each(:ids) AS some CROSS JOIN files f ON f.id = some.value
@@ -236,31 +188,33 @@ def folders_of(db: Connection, inside: str, among: set[int]) -> Counter[str]:
         """,
         {"ids": json.dumps(list(among)), "inside": inside},
     )
-    counted: Counter[str] = Counter()
-    for folder, files in found:
-        if folder:
-            counted["/".join(folder.split("/", depth + 1)[: depth + 1])] += files
-    return counted
+    return _count_subfolders(inside, found)
 
 
 def folders(db: Connection, inside: str) -> Counter[str]:
     """The folders directly inside this one, and how many files on disk are in each or below it."""
     first, last = (f"{inside}/", f"{inside}0") if inside else ("", "\U0010ffff")
-    depth = inside.count("/") + 1 if inside else 0
-    counted: Counter[str] = Counter()
     # Count all files from the index alone, then subtract those that are not on disk.
-    for index, condition, sign in (("files_by_folder", "1", 1), ("files_vanished", "vanished_at IS NOT NULL", -1)):
-        found = db.execute(
+    known, vanished = (
+        db.execute(
             f"""
             SELECT folder, count(*) FROM files INDEXED BY {index}
              WHERE folder >= :first AND folder < :last AND {condition} GROUP BY folder
             """,
             {"first": first, "last": last},
         )
-        for folder, files in found:
-            if folder:
-                counted["/".join(folder.split("/", depth + 1)[: depth + 1])] += sign * files
-    return +counted
+        for index, condition in (("files_by_folder", "1"), ("files_vanished", "vanished_at IS NOT NULL"))
+    )
+    return _count_subfolders(inside, known) - _count_subfolders(inside, vanished)
+
+
+def _count_subfolders(inside: str, counted_folders: Iterable[tuple[str, int]]) -> Counter[str]:
+    depth = inside.count("/") + 2 if inside else 1
+    counted: Counter[str] = Counter()
+    for folder, files in counted_folders:
+        if folder:
+            counted["/".join(folder.split("/", depth)[:depth])] += files
+    return counted
 
 
 def last_event_id(db: Connection) -> int:
