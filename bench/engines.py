@@ -173,7 +173,7 @@ def _filling(
             file_id = files.insert(db, seen, moment)
             passages.replace(db, file_id, "search-keyword", found, words_of(texts))
             terms = name_terms(f"{name}.txt", None, [], None)
-            passages.write_names(db, file_id, terms.name, terms.title, terms.tags, terms.summary, terms.words)
+            passages.write_names(db, file_id, terms)
             if embedder_id is not None and chance is not None:
                 packed = b"".join(array.array("f", _vector(chance)).tobytes() for _ in found)
                 vectors.replace(db, file_id, embedder_id, found, packed, DIMENSION, keep_others=True)

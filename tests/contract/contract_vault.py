@@ -60,7 +60,7 @@ class ContractVault:
                 """,
                 (file_id, title, date, json.dumps(list(tags))),
             )
-            passages.write_names(db, file_id, terms.name, terms.title, terms.tags, terms.summary, terms.words)
+            passages.write_names(db, file_id, terms)
             passages.replace(db, file_id, "search-keyword", _cut(texts), words_of(texts))
             return int(file_id)
 

@@ -100,7 +100,7 @@ class Shelf:
             (file_id, title, summary, date, str(names).replace("'", '"'), state),
         )
         terms = name_terms(file.name, title, names, summary)
-        passages.write_names(self.db, file_id, terms.name, terms.title, terms.tags, terms.summary, terms.words)
+        passages.write_names(self.db, file_id, terms)
         output = digest(path, text, kind, outputs)
         passages.replace(self.db, file_id, "search-keyword", output.passages, output.words)
         return file_id

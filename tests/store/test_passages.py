@@ -59,7 +59,7 @@ def write(db: sqlite3.Connection, file_id: int, *texts: str) -> None:
 
 def name(db: sqlite3.Connection, file_id: int, title: str) -> None:
     terms = name_terms("file.txt", title, [], None)
-    passages.write_names(db, file_id, terms.name, terms.title, terms.tags, terms.summary, terms.words)
+    passages.write_names(db, file_id, terms)
 
 
 def matching(db: sqlite3.Connection, word: str) -> list[int]:

@@ -196,14 +196,11 @@ def _best_cluster(matches: Sequence[_TermMatch], length: int) -> Span | None:
     best: tuple[int, int] = (0, 0)
     chosen: Span | None = None
     first = 0
-    inside: dict[int, int] = {}
+    inside: Counter[int] = Counter()
     for last, match in enumerate(matches):
-        inside[match.term] = inside.get(match.term, 0) + 1
+        inside[match.term] += 1
         while first < last and match.end - matches[first].start > length:
-            dropped = matches[first].term
-            inside[dropped] -= 1
-            if not inside[dropped]:
-                del inside[dropped]
+            inside -= Counter([matches[first].term])
             first += 1
         rank = (len(inside), last - first + 1)
         if rank > best:
@@ -213,10 +210,7 @@ def _best_cluster(matches: Sequence[_TermMatch], length: int) -> Span | None:
 
 def _expand(text: str, cluster: Span | None, length: int) -> Span:
     """The cluster with the text around it, from word to word."""
-    if cluster is None:
-        start = end = 0
-    else:
-        start, end = cluster
+    start, end = cluster or (0, 0)
     room = max(0, length - (end - start))
     start = max(0, start - room // 3)
     end = min(len(text), max(end, start + length))
@@ -226,18 +220,14 @@ def _expand(text: str, cluster: Span | None, length: int) -> Span:
 
 def _to_word_start(text: str, position: int, cluster: Span | None) -> int:
     limit = min(position + _WORD_LIMIT, cluster[0] if cluster else len(text))
-    for candidate in range(position, limit):
-        if candidate == 0 or text[candidate - 1].isspace():
-            return candidate
-    return position
+    starts = (here for here in range(position, limit) if here == 0 or text[here - 1].isspace())
+    return next(starts, position)
 
 
 def _to_word_end(text: str, position: int, cluster: Span | None) -> int:
     limit = max(position - _WORD_LIMIT, cluster[1] if cluster else 0)
-    for candidate in range(position, limit, -1):
-        if candidate == len(text) or text[candidate].isspace():
-            return candidate
-    return position
+    ends = (here for here in range(position, limit, -1) if here == len(text) or text[here].isspace())
+    return next(ends, position)
 
 
 def _join_spans(spans: Sequence[Span]) -> list[Span]:

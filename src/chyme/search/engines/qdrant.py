@@ -7,7 +7,7 @@ from array import array
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from chyme.search.engines.http_client import SearchServer, ServerFailed, number
+from chyme.search.engines.http_client import SearchServer, number
 
 SEARCH_SECONDS, WRITE_SECONDS = 1.5, 120.0
 _PAGE_SIZE = 5000
@@ -58,12 +58,8 @@ class Qdrant:
             size = collection_info["config"]["params"]["vectors"].get("size")
             return bool(size == dimension and "file_id" in collection_info["payload_schema"])
 
-        try:
-            return self._server.ask("GET", f"/collections/{collection}", seconds=WRITE_SECONDS, read=is_ready)
-        except ServerFailed as error:
-            if error.status == 404:
-                return False
-            raise
+        path = f"/collections/{collection}"
+        return bool(self._server.ask_if_there("GET", path, seconds=WRITE_SECONDS, read=is_ready))
 
     def create_collection(self, collection: str, dimension: int) -> None:
         """Create a collection, replacing an existing one."""
@@ -74,11 +70,8 @@ class Qdrant:
 
     def delete_collection(self, collection: str) -> None:
         """Delete a collection, if there is one."""
-        try:
-            self._write("DELETE", f"/collections/{collection}", None)
-        except ServerFailed as error:
-            if error.status != 404:
-                raise
+        path = f"/collections/{collection}"
+        self._server.ask_if_there("DELETE", path, seconds=WRITE_SECONDS, read=lambda response: response["result"])
 
     def put(self, collection: str, points: Sequence[Point]) -> None:
         """Add points, replacing those with the same id."""
@@ -130,7 +123,7 @@ class Qdrant:
         self._server.close()
 
     def _write(self, method: str, path: str, payload: object) -> None:
-        self._server.ask(method, path, payload, seconds=WRITE_SECONDS, read=lambda payload: payload["result"])
+        self._server.ask(method, path, payload, seconds=WRITE_SECONDS, read=lambda response: response["result"])
 
 
 def _file_filter(file_ids: Collection[int]) -> dict[str, object]:

@@ -10,6 +10,7 @@ from sqlite3 import Connection
 from typing import Any, Literal, NamedTuple
 
 from chyme.model import Passage, Place
+from chyme.search.searchable_texts import NameTerms
 from chyme.search.tables import dictionary
 
 PASSAGE_COLUMNS = 'source, ordinal, start, "end", page, heading, seconds, until, speaker, box, text'
@@ -69,10 +70,8 @@ def copy(db: Connection, from_file_id: int, to_file_id: int, digester: str) -> N
     )
 
 
-def write_names(
-    db: Connection, file_id: int, name: str, title: str, tags: str, summary: str, words: Iterable[str] = ()
-) -> None:
-    """Index the file under these fields, as prepared by `name_terms`. Repeating this costs nothing."""
+def write_names(db: Connection, file_id: int, terms: NameTerms) -> None:
+    """Index the file under these fields. Repeating this costs nothing."""
     db.execute(
         """
         INSERT INTO file_terms (file_id, name, title, tags, summary) VALUES (?, ?, ?, ?, ?)
@@ -80,9 +79,9 @@ def write_names(
            SET name = excluded.name, title = excluded.title, tags = excluded.tags, summary = excluded.summary
          WHERE (name, title, tags, summary) IS NOT (excluded.name, excluded.title, excluded.tags, excluded.summary)
         """,
-        (file_id, name, title, tags, summary),
+        (file_id, terms.name, terms.title, terms.tags, terms.summary),
     )
-    dictionary.learn(db, words)
+    dictionary.learn(db, terms.words)
 
 
 def remove_names(db: Connection, file_id: int) -> None:

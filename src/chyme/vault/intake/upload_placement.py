@@ -8,7 +8,7 @@ import hashlib
 import os
 import shutil
 import stat
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
@@ -71,29 +71,29 @@ def _place_in_folder(
 ) -> list[UploadResult]:
     try:
         with open_folder(vault, folder) as handle:
-            return [_try_placing(file, lambda file=file: _place_file(source, handle, folder, file)) for file in files]  # type: ignore[misc]
+            return [_try_placing(source, handle, file) for file in files]
     except (UsageError, OSError) as error:
         return [_failure_result(file, error) for file in files]
 
 
-def _try_placing(file: StagedFile, place: Callable[[], UploadResult]) -> UploadResult:
+def _try_placing(source: int, handle: int, file: StagedFile) -> UploadResult:
     try:
-        return place()
+        return _place_file(source, handle, file)
     except (UsageError, OSError) as error:
         return _failure_result(file, error)
 
 
 def _failure_result(file: StagedFile, error: UsageError | OSError) -> UploadResult:
     by_disk = isinstance(error, OSError)
-    reason = explain_write_error(error) if isinstance(error, OSError) else str(error)
+    reason = explain_write_error(error) if isinstance(error, OSError) else error
     return UploadResult(file.name, None, file.size, problem=f"{file.name[:100]}: {reason}", disk_problem=by_disk)
 
 
-def _place_file(source: int, handle: int, folder: Sequence[str], file: StagedFile) -> UploadResult:
+def _place_file(source: int, handle: int, file: StagedFile) -> UploadResult:
     """Use the first free name, unless a file with the same content has an earlier one."""
     for number in range(1, MAX_NUMBER):
         name = numbered_name(file.wanted_name, number)
-        path = encode_path("/".join([*folder, name]))[0]
+        path = encode_path("/".join([*file.folder, name]))[0]
         if not is_taken(handle, name) and _move_or_copy(source, file.staged_name, handle, name):
             return UploadResult(file.name, path, file.size, created=True)
         if _has_same_content(handle, name, file):
