@@ -73,7 +73,7 @@ class Trash:
             wanted = [self._find_entry(trash, id_) for id_ in dict.fromkeys(ids)]
             restored: list[RestoredFile] = []
             try:
-                for entry, _ in wanted:
+                for entry in wanted:
                     restored.append(self._restore(trash, entry))
             finally:  # if one fails, those before it are back
                 if restored:
@@ -85,11 +85,14 @@ class Trash:
         with self._open_trash() as trash:
             wanted = [entry.id for entry in self.list_all()] if ids is None else list(dict.fromkeys(ids))
             found = [self._find_entry(trash, id_) for id_ in wanted]
-            for entry, _ in found:
+            for entry in found:
                 _delete(trash, entry.id)
             # Before the notes are read: a file gets its note before it is hidden.
             hidden = files.in_trash(self._vault.database.read())
-            self._purge_deleted(hidden, {note[1] for id_ in _list_ids(trash) if (note := self._read_note(trash, id_))})
+            in_trash = {note[1] for id_ in _list_ids(trash) if (note := self._read_note(trash, id_))}
+            for file in hidden:
+                if file.id not in in_trash:  # even if its note was deleted by hand
+                    self._vault.registry.purge(file)
         self._on_purged()
         return len(found)
 
@@ -145,17 +148,11 @@ class Trash:
         path = f"{folder}/{free}" if folder else free
         return RestoredFile(entry.id, entry.path, encode_path(path)[0])
 
-    def _purge_deleted(self, hidden: Sequence[File], in_trash: set[int]) -> None:
-        """Forget hidden files without a note, even if it was deleted by hand, unless they have reappeared elsewhere."""
-        for file in hidden:
-            if file.id not in in_trash:
-                self._vault.registry.purge(file)
-
-    def _find_entry(self, trash: int, id_: str) -> tuple[TrashEntry, int]:
+    def _find_entry(self, trash: int, id_: str) -> TrashEntry:
         found = self._read_note(trash, id_)
         if found is None:
             raise NotInTrash(f"{id_[:50]!r}: is not in the trash; 'chyme trash list' shows what is")
-        return found
+        return found[0]
 
     def _read_note(self, trash: int, id_: str) -> tuple[TrashEntry, int] | None:
         """Read the note of a file in the trash: its entry, and its id in the database."""

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from chyme.search.engines.http_client import SearchServer, number
+from chyme.search.ranking.keyword_ranking import Match
 
 SEARCH_SECONDS, WRITE_SECONDS = 1.5, 120.0
 _PAGE_SIZE = 5000
@@ -20,14 +21,6 @@ class Point(NamedTuple):
     id: int
     file_id: int
     vector: bytes  # float32, little-endian
-
-
-class ScoredPoint(NamedTuple):
-    """A matching point and its cosine."""
-
-    id: int
-    file_id: int
-    score: float
 
 
 class Qdrant:
@@ -92,8 +85,8 @@ class Qdrant:
 
     def find_nearest(
         self, collection: str, vector: Sequence[float], limit: int, file_ids: Collection[int] | None = None
-    ) -> list[ScoredPoint]:
-        """Points nearest to the vector, best first; among these files only, if given."""
+    ) -> list[Match]:
+        """Points nearest to the vector with their cosines, best first; among these files only, if given."""
         payload: dict[str, object] = {
             "query": list(vector),
             "limit": limit,
@@ -134,8 +127,8 @@ def _parse_point(point: Any) -> tuple[int, int]:
     return number(point["id"]), number(point["payload"]["file_id"])
 
 
-def _parse_scored(response: Any) -> list[ScoredPoint]:
-    found = [ScoredPoint(*_parse_point(point), float(point["score"])) for point in response["result"]["points"]]
+def _parse_scored(response: Any) -> list[Match]:
+    found = [Match(*_parse_point(point), float(point["score"])) for point in response["result"]["points"]]
     if not all(math.isfinite(near.score) for near in found):
         raise ValueError("a cosine is a number")
     return found

@@ -99,11 +99,11 @@ class RemoteIndex:
         found: list[Match] = []
         for limit in (count, *(limit for limit in _POINT_LIMITS if limit > count)):
             near = self._engines.meaning.find_nearest(collection, vector, limit, among)
-            visible = vectors.visible(db, [point.id for point in near], where)
+            visible = vectors.visible(db, [match.passage_id for match in near], where)
             found = [
-                Match(point.id, point.file_id, point.score)
-                for point in near
-                if visible.get(point.id) == point.file_id and point.file_id not in excluded
+                match
+                for match in near
+                if visible.get(match.passage_id) == match.file_id and match.file_id not in excluded
             ]
             if len(found) >= count or len(near) < limit:
                 break
