@@ -9,11 +9,10 @@ from urllib.parse import urlsplit
 from xml.parsers.expat import ExpatError
 
 from chyme.digester import Source
-from chyme.files.extensions import extension_of
+from chyme.files.extensions import LINKS, extension_of
 from chyme.text.decoding import detect_utf16
 
 LINK_BYTES = 8192
-LINK_EXTENSIONS = frozenset({"url", "webloc", "desktop"})
 _SURROUNDING = " \t\r\n\v\f\x00\x85\xa0\u200b\u200e\u200f\u2028\u2029\u2060\ufeff"  # copied along with addresses
 # What plistlib may raise for a manipulated property list of 8 KB.
 _PLIST_ERRORS = (ValueError, LookupError, AttributeError, TypeError, ArithmeticError, RecursionError, ExpatError)
@@ -61,7 +60,7 @@ def link_note_in(name: str, data: bytes) -> LinkNote | None:
         address = _read_webloc(data)
     else:
         text = _decode(data)
-        address = (_read_shortcut(text) if extension in LINK_EXTENSIONS else None) or _parse_address(text)
+        address = (_read_shortcut(text) if extension in LINKS else None) or _parse_address(text)
         if address is None and extension in NOTE_EXTENSIONS:
             return read_link_note(text)
     return LinkNote(address) if address else None
@@ -126,15 +125,11 @@ def restore_link_parts(link: str, found: str) -> str:
     """
     try:
         link_parts, found_parts = urlsplit(link), urlsplit(found)
-        same_host = (link_parts.scheme, link_parts.hostname, link_parts.port) == (
-            found_parts.scheme,
-            found_parts.hostname,
-            found_parts.port,
-        )
+        origins = {(parts.scheme, parts.hostname, parts.port) for parts in (link_parts, found_parts)}
     except ValueError:
         return found
     credentials, separator, _ = link_parts.netloc.rpartition("@")
-    if same_host and separator and "@" not in found_parts.netloc:
+    if len(origins) == 1 and separator and "@" not in found_parts.netloc:
         found_parts = found_parts._replace(netloc=f"{credentials}@{found_parts.netloc}")
     return found_parts._replace(fragment=found_parts.fragment or link_parts.fragment).geturl()
 

@@ -273,8 +273,7 @@ def _parse_cursor(cursor: str, sort: str, descending: bool) -> tuple[listing.Key
         or type(cursor_descending) is not bool
         or type(key) is not key_type
         or type(file_id) is not int
+        or not all(0 <= number < _INT64_END for number in (key, file_id) if isinstance(number, int))
     ):
-        raise UsageError(_INVALID_CURSOR)
-    if not 0 <= file_id < _INT64_END or (isinstance(key, int) and not 0 <= key < _INT64_END):
         raise UsageError(_INVALID_CURSOR)
     return key, file_id

@@ -17,12 +17,7 @@ _LINE_BREAK_MARKS = frozenset("\ufffe\x02\u00ad")  # what PDFium leaves where a 
 
 
 def locate_match(
-    db: Connection,
-    file_id: int,
-    passage: Passage,
-    terms: Sequence[Term],
-    form: Form,
-    key_sentence: Span | None = None,
+    db: Connection, file_id: int, passage: Passage, terms: Sequence[Term], form: Form, key_sentence: Span | None = None
 ) -> Place:
     """The passage's place, narrowed to the line with most of the words where lines have a box or a time.
 

@@ -82,7 +82,7 @@ def _choose_scope(db: Connection, terms: Sequence[Term], max_scored: int) -> Sco
         return Scope(expression(terms))
     *preferred, last = scoring_expressions(counted, keyword_queries.count_passages(db), max_scored)
     chosen = next(
-        (term_count for term_count in preferred if keyword_queries.frequency(db, term_count, ENOUGH)[0] == ENOUGH), last
+        (selective for selective in preferred if keyword_queries.frequency(db, selective, ENOUGH)[0] == ENOUGH), last
     )
     return Scope(chosen, keyword_queries.newest(db, chosen, max_scored))
 

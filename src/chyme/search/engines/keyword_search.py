@@ -82,12 +82,7 @@ def _phrase_weights(words: Meilisearch, *indexes: tuple[str, int, Counter[Engine
 
 
 def _candidates(
-    words: Meilisearch,
-    index: str,
-    fields: Sequence[str],
-    weights: _Weights,
-    among: Collection[int] | None,
-    limit: int,
+    words: Meilisearch, index: str, fields: Sequence[str], weights: _Weights, among: Collection[int] | None, limit: int
 ) -> Sequence[_Document]:
     """Texts with several of the rarest words, then with single ones.
 
@@ -104,12 +99,7 @@ def _candidates(
         for phrases in combinations(list(weights)[:words_used], size)
     ]
     requests = [
-        SearchRequest(
-            index,
-            _format_query(phrases),
-            weight=sum(weights[phrase] for phrase in phrases),
-            filter=filter_,
-        )
+        SearchRequest(index, _format_query(phrases), weight=sum(weights[phrase] for phrase in phrases), filter=filter_)
         for phrases in combinations_
         if sum(phrase.prefix for phrase in phrases) <= 1
     ]

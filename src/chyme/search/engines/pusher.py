@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from sqlite3 import Connection
-from typing import BinaryIO, NoReturn, Protocol
+from typing import NoReturn, Protocol
 
-from chyme.core.files.regular_files import open_lock
+from chyme.core.files.regular_files import open_lock, try_lock
 from chyme.core.store import vault_properties
 from chyme.core.store.sqlite.database import Database
 from chyme.errors import ChymeError
@@ -151,7 +150,7 @@ class Pusher:
         """
         with self._turn_lock, open_lock(self._database.path.with_name(_LOCK_FILE)) as lock:
             deadline = None if patience is None else time.monotonic() + patience
-            while not (alone := _try_lock(lock)) and not self._stopping.wait(_LOCK_SECONDS):
+            while not (alone := try_lock(lock)) and not self._stopping.wait(_LOCK_SECONDS):
                 if deadline is not None and time.monotonic() > deadline:
                     raise PusherBusy("another process is updating the search engines")
             yield alone
@@ -287,11 +286,3 @@ class Pusher:
         for start in range(0, len(points), step):
             self._engines.meaning.put(collection, points[start : start + step])
         self._engines.meaning.delete_except(collection, file_ids, [point.id for point in points])
-
-
-def _try_lock(lock: BinaryIO) -> bool:
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True

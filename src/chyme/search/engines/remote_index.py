@@ -61,7 +61,7 @@ class RemoteIndex:
         if why_not is not None:
             return self._local.find_by_meaning(vector, embedder, where, count)
         try:
-            found = self._find_nearest(db, vector, embedder, where, count, unpushed)
+            found = self._find_nearest(vector, embedder, where, count, unpushed)
         except ServerFailed as error:
             self._meaning_breaker.record_failure(error)
             return self._local.find_by_meaning(vector, embedder, where, count)
@@ -84,14 +84,9 @@ class RemoteIndex:
         return KeywordMatches(tuple(files[:last]), found.total + local.total, found.exact and local.exact, found.notes)
 
     def _find_nearest(
-        self,
-        db: Connection,
-        vector: Sequence[float],
-        embedder: Embedder,
-        where: Condition,
-        count: int,
-        excluded: Collection[int],
+        self, vector: Sequence[float], embedder: Embedder, where: Condition, count: int, excluded: Collection[int]
     ) -> list[Match]:
+        db = self._read()
         among = _files_if_few(db, where)
         if among is not None and not among:
             return []

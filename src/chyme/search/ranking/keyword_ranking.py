@@ -33,9 +33,7 @@ class RankedFile:
 
 
 def rank(
-    passages: Sequence[Match],
-    names: Sequence[tuple[int, float]],
-    together: Sequence[Match] = (),
+    passages: Sequence[Match], names: Sequence[tuple[int, float]], together: Sequence[Match] = ()
 ) -> list[RankedFile]:
     """Files, best first. `passages` come best first; `together` are those with adjacent words of the question."""
     by_file: dict[int, list[Match]] = {}

@@ -67,9 +67,7 @@ def find_by_prefix(db: Connection, beginning: str, limit: int = 12) -> list[str]
 
 
 def expand_prefixes(
-    db: Connection,
-    terms: Sequence[Term],
-    is_vague: Callable[[Connection, Term], bool] = lambda _db, _term: False,
+    db: Connection, terms: Sequence[Term], is_vague: Callable[[Connection, Term], bool] = lambda _db, _term: False
 ) -> list[Term]:
     """The terms, with the words that unfinished ones may become: a prefix may be longer than the indexed stem.
 

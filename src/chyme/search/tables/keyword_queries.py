@@ -118,9 +118,7 @@ def negate(condition: Condition) -> Condition:
 
 
 def all_of(conditions: Sequence[Condition]) -> Condition:
-    values: dict[str, str | int | float] = {}
-    for condition in conditions:
-        values.update(condition.values)
+    values = {name: value for condition in conditions for name, value in condition.values.items()}
     return Condition(" AND ".join(f"({condition.sql})" for condition in conditions) or "1", values)
 
 

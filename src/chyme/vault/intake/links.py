@@ -14,7 +14,8 @@ from sqlite3 import Connection
 from chyme.core.files.vault_folder import decode_path, encode_path
 from chyme.core.store import files
 from chyme.errors import UsageError, VaultError
-from chyme.files.link_files import LINK_BYTES, LINK_EXTENSIONS, link_in, make_shortcut
+from chyme.files.extensions import LINKS
+from chyme.files.link_files import LINK_BYTES, link_in, make_shortcut
 from chyme.model import File, Kind
 from chyme.vault.file_names import EXTENSION, link_name, numbered_name, safe_name
 from chyme.vault.intake.new_files import folder_parts, is_taken, open_folder, write_new
@@ -153,7 +154,7 @@ class _LinkFolder:
         known = files.in_folder(self._vault.database.read(), encode_path(self._prefix.rstrip("/"))[0])
         for name in os.listdir(self._handle):
             file = known.get(encode_path(self._prefix + name)[0])
-            if file.kind is Kind.URL if file else name.rpartition(".")[2].lower() in LINK_EXTENSIONS:
+            if file.kind is Kind.URL if file else name.rpartition(".")[2].lower() in LINKS:
                 yield name
 
     def _read_address(self, name: str) -> str | None:
