@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from sqlite3 import Connection
 
 from chyme.search.index import KeywordMatches, SemanticIndex
@@ -19,7 +18,8 @@ _QUICK_LIMIT, _THOROUGH_LIMIT = 400, 5000
 _ONLY_NEWEST = "these words are almost everywhere; only the newest passages were compared"
 _MAX_COUNTED = 5000  # passages read for a total; if there are more, it is "at least"
 MOST_SCORED = 20_000
-ENOUGH = 200
+_ENOUGH = 200
+_TermCount = tuple[Term, int]  # a term and the number of passages that contain it
 _ANY = all_of(()).sql
 _NOT_ALL = "not all vectors could be read yet; files may be missing that would be found by meaning"
 _FIRST_FACTOR, _SECOND_FACTOR = 2, 16  # times the wanted number is fetched: at first, and if that was too little
@@ -77,35 +77,27 @@ class SqliteIndex:
 
 def _choose_scope(db: Connection, terms: Sequence[Term], max_scored: int) -> Scope:
     """Which passages to score: all that match, unless they are too many."""
-    counted = [TermCount(term, keyword_queries.frequency(db, expression([term]))[0]) for term in terms]
-    if sum(term_count.passages for term_count in counted) <= max_scored:
+    counted = [(term, keyword_queries.frequency(db, expression([term]))[0]) for term in terms]
+    if sum(passages for _, passages in counted) <= max_scored:
         return Scope(expression(terms))
-    *preferred, last = scoring_expressions(counted, keyword_queries.count_passages(db), max_scored)
+    *preferred, last = _scoring_expressions(counted, keyword_queries.count_passages(db), max_scored)
     chosen = next(
-        (selective for selective in preferred if keyword_queries.frequency(db, selective, ENOUGH)[0] == ENOUGH), last
+        (selective for selective in preferred if keyword_queries.frequency(db, selective, _ENOUGH)[0] == _ENOUGH), last
     )
     return Scope(chosen, keyword_queries.newest(db, chosen, max_scored))
 
 
-@dataclass(frozen=True, slots=True)
-class TermCount:
-    """A term and the number of passages that contain it."""
-
-    term: Term
-    passages: int
-
-
-def scoring_expressions(counted: Sequence[TermCount], all_passages: int, max_scored: int = MOST_SCORED) -> list[str]:
-    """Expressions to score by: use the first that matches at least ENOUGH passages, otherwise the last.
+def _scoring_expressions(counted: Sequence[_TermCount], all_passages: int, max_scored: int) -> list[str]:
+    """Expressions to score by: use the first that matches at least _ENOUGH passages, otherwise the last.
 
     Finding the passages of a word costs next to nothing; scoring one by BM25 costs thirty times as much. If the words
     together match more passages than may be scored, only those with at least one of the rarer words are scored (the
     frequent words still count in their scores), or else those with all words. BM25 gives nothing for a word in more
     than half of all passages, so such words are dropped first.
     """
-    useful = [term_count for term_count in counted if term_count.passages * 2 <= all_passages] or list(counted)
-    terms = [term_count.term for term_count in useful]
-    if sum(term_count.passages for term_count in useful) <= max_scored:
+    useful = [(term, passages) for term, passages in counted if passages * 2 <= all_passages] or list(counted)
+    terms = [term for term, _ in useful]
+    if sum(passages for _, passages in useful) <= max_scored:
         return [expression(terms)]
     rare = _select_rarest(useful, max_scored)
     few, many = expression(rare), expression([term for term in terms if term not in rare])
@@ -115,13 +107,13 @@ def scoring_expressions(counted: Sequence[TermCount], all_passages: int, max_sco
     return [*with_rare, *with_all, expression(terms)]
 
 
-def _select_rarest(counted: Sequence[TermCount], remaining: int) -> list[Term]:
+def _select_rarest(counted: Sequence[_TermCount], remaining: int) -> list[Term]:
     rare: list[Term] = []
-    for term_count in sorted(counted, key=lambda term_count: term_count.passages):
-        remaining -= term_count.passages
+    for term, passages in sorted(counted, key=lambda term_count: term_count[1]):
+        remaining -= passages
         if remaining < 0:
             break
-        rare.append(term_count.term)
+        rare.append(term)
     return rare
 
 

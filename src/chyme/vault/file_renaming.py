@@ -33,12 +33,10 @@ class FreeNames:
     def take(self, file: File, wanted: str) -> str:
         """Reserve and return the wanted name, or the first numbered one that is free."""
         taken = self._names_in(_folder_of(raw_path(file)))
-        for number in count(1):
-            name = numbered_name(wanted, number)
-            if _normalise(name) not in taken:
-                taken.add(_normalise(name))
-                return name
-        raise AssertionError("there is always another number")
+        numbered = (numbered_name(wanted, number) for number in count(1))
+        name = next(name for name in numbered if _normalise(name) not in taken)
+        taken.add(_normalise(name))
+        return name
 
     def _names_in(self, folder: str) -> set[str]:
         if folder not in self._taken:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from sqlite3 import Connection
 from typing import TYPE_CHECKING
 
@@ -30,17 +29,11 @@ _PASSAGES = 3 * DEPTH
 _MAX_PASSAGES = 16 * _PASSAGES  # a book with thousands of near passages must not hide all other files
 
 
-@dataclass(frozen=True, slots=True)
-class _Sample:
-    highest: int
-    rows: Floats | None
-
-
 class SimilarityThresholds:
     """Knows some models by name; for others it compares the question with a sample of the vault."""
 
     def __init__(self) -> None:
-        self._samples: dict[int, _Sample] = {}
+        self._samples: dict[int, tuple[int, Floats | None]] = {}  # by embedder: its highest id then, and the vectors
 
     def threshold(self, db: Connection, embedder: Embedder, vector: Sequence[float]) -> float:
         """The least cosine of a passage that may be shown for its meaning alone."""
@@ -62,9 +55,9 @@ class SimilarityThresholds:
         """The sample, taken again when the vault has grown by a tenth."""
         highest = vectors.highest_id(db, embedder.id)
         cached = self._samples.get(embedder.id)
-        if cached is None or not cached.highest <= highest <= cached.highest * 1.1:
-            cached = self._samples[embedder.id] = _Sample(highest, _read_sample(db, embedder, highest))
-        return cached.rows
+        if cached is None or not cached[0] <= highest <= cached[0] * 1.1:
+            cached = self._samples[embedder.id] = highest, _read_sample(db, embedder, highest)
+        return cached[1]
 
 
 def _read_sample(db: Connection, embedder: Embedder, highest: int) -> Floats | None:
