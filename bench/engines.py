@@ -32,10 +32,10 @@ from chyme.search.engines.qdrant import Qdrant
 from chyme.search.engines.remote_index import RemoteIndex
 from chyme.search.engines.vault_engines import VaultEngines, vault_name
 from chyme.search.index import Index
-from chyme.search.name_terms import name_terms
 from chyme.search.query.conditions import conditions_of
 from chyme.search.query.parser import parse
 from chyme.search.query.spelling import words_of
+from chyme.search.searchable_texts import name_terms
 from chyme.search.sqlite_index import SqliteIndex
 from chyme.search.tables import embedders, passages, vectors
 from chyme.text.passages import cut_passages
@@ -173,7 +173,7 @@ def _filling(
             file_id = files.insert(db, seen, moment)
             passages.replace(db, file_id, "search-keyword", found, words_of(texts))
             terms = name_terms(f"{name}.txt", None, [], None)
-            passages.write_names(db, file_id, terms.name, terms.title, terms.tags, terms.summary, terms.words)
+            passages.write_names(db, file_id, terms)
             if embedder_id is not None and chance is not None:
                 packed = b"".join(array.array("f", _vector(chance)).tobytes() for _ in found)
                 vectors.replace(db, file_id, embedder_id, found, packed, DIMENSION, keep_others=True)

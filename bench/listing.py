@@ -14,7 +14,8 @@ from chyme.core.clock import now
 from chyme.core.store import documents, files
 from chyme.core.store.sqlite.database import Database
 from chyme.model import Kind, Seen, Stamp, iso
-from chyme.search.file_list import SORTS, FileList, Filters
+from chyme.search.file_list import SORTS, FileList
+from chyme.search.tables.listing import Filters
 
 FILES = 100_000
 BATCH = 1_000

@@ -25,13 +25,13 @@ from chyme.errors import EngineUnavailable
 from chyme.model import Kind, Passage, Place, Seen, Stamp, iso
 from chyme.models.embedding.minilm import load_minilm
 from chyme.models.embedding.minilm_settings import EmbeddingSettings
+from chyme.search.sqlite_index import SqliteSemanticIndex
 from chyme.search.tables import embedders, vectors
 from chyme.search.tables.embedders import Embedder
 from chyme.search.tables.keyword_queries import all_of, has_kind
 from chyme.search.vectors import nearest_neighbours
 from chyme.search.vectors.binary_codes import pack_signs
 from chyme.search.vectors.cache import VectorCache
-from chyme.search.vectors.passage_search import SqliteSemanticIndex
 from chyme.search.vectors.segment import Piece
 
 Floats = NDArray[numpy.float32]

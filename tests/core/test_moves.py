@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from chyme.core.files.moves import displaced_path, find_origin
 from chyme.model import File, Kind, Seen, Stamp
+from chyme.vault.moved_files import displaced_path, find_origin
 
 HERE = Stamp("1", "10", 5, 100)
 

@@ -10,7 +10,7 @@ import pytest
 from chyme.documents.pages.pdf_page import open_with_forms
 from chyme.documents.pages.word_boxes import MAX_BOXES, boxes_of, characters_of
 from chyme.model import Box
-from chyme.search.page_highlights import spans_of
+from chyme.search.match_location import spans_of
 
 LINE = "BT /F1 {size} Tf {x} {y} Td ({text}) Tj ET"
 

@@ -8,8 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from chyme.files.kind_detection import identify
-from chyme.files.link_files import link_note_in
-from chyme.files.link_notes import MAX_LINKS, LinkNote, links_in, read_link_note
+from chyme.files.link_files import MAX_LINKS, LinkNote, link_note_in, links_in, read_link_note
 from chyme.model import Kind
 
 PAGE = "https://example.org/a/page?q=1"

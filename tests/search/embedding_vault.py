@@ -13,7 +13,7 @@ from chyme.core.store import outdated_digests
 from chyme.digester import Source
 from chyme.errors import ChildCrashed, DigestError
 from chyme.model import Embedded, Output, Passage, Place, iso
-from chyme.search.embedders.passage_hashes import SEMANTIC, text_hash
+from chyme.search.passage_hashes import SEMANTIC, text_hash
 from chyme.search.tables import embedders, vectors
 
 Made = list[Output] | DigestError

@@ -14,10 +14,10 @@ from upstreams import form_of
 
 from chyme.digester import StaysHome
 from chyme.model import File, Kind, Output, Stamp, Upstream
-from chyme.search.name_terms import name_terms
 from chyme.search.results import SearchResult
 from chyme.search.search import Search
 from chyme.search.search_keyword import SearchKeyword
+from chyme.search.searchable_texts import name_terms
 from chyme.search.sqlite_index import SqliteIndex
 from chyme.search.tables import dictionary, passages
 
@@ -100,14 +100,15 @@ class Shelf:
             (file_id, title, summary, date, str(names).replace("'", '"'), state),
         )
         terms = name_terms(file.name, title, names, summary)
-        passages.write_names(self.db, file_id, terms.name, terms.title, terms.tags, terms.summary, terms.words)
+        passages.write_names(self.db, file_id, terms)
         output = digest(path, text, kind, outputs)
         passages.replace(self.db, file_id, "search-keyword", output.passages, output.words)
         return file_id
 
     def purge(self, file_id: int) -> None:
         words = dictionary.find_unique_words(self.db, file_id)
-        passages.remove(self.db, file_id, forgotten_words=words)
+        passages.remove(self.db, file_id)
+        dictionary.forget(self.db, words)
         passages.remove_names(self.db, file_id)
         self.db.execute("DELETE FROM files WHERE id = ?", (file_id,))
 

@@ -13,8 +13,8 @@ from upstreams import form_of
 from chyme.model import Kind, Upstream
 from chyme.models.embedding.minilm import Embedder as RealEmbedder
 from chyme.search.query.spelling import tokens_of
-from chyme.search.query_embedding.protocol import QueryVector
-from chyme.search.ranking.matches import Match
+from chyme.search.query_embedding.query_vectors import QueryVector
+from chyme.search.ranking.keyword_ranking import Match
 from chyme.search.results import SearchResult
 from chyme.search.search import Mode, Search
 from chyme.search.sqlite_index import SqliteIndex

@@ -13,8 +13,8 @@ from model_server import ModelServer
 from chyme.digester import Digester
 from chyme.model import Again, Mode, iso
 from chyme.models.embedding.passage_embedder import PassageEmbedding
-from chyme.search.embedders import migration
-from chyme.search.embedders.passage_hashes import SEMANTIC
+from chyme.search import embedder_migration
+from chyme.search.passage_hashes import SEMANTIC
 from chyme.search.search_semantic import SearchSemantic
 from chyme.search.tables import embedders
 
@@ -32,11 +32,11 @@ def everything() -> Meaning:
 
 
 def take_up(vault: Bench, model: str) -> None:
-    migration.request_reembedding(vault.database, model, iso(vault.clock()))
+    embedder_migration.request_reembedding(vault.database, model, iso(vault.clock()))
 
 
 def tidy(vault: Bench, model: str) -> None:
-    migration.finish_migration(vault.database, model, iso(vault.clock()))
+    embedder_migration.finish_migration(vault.database, model, iso(vault.clock()))
 
 
 def start(bench: Open, digester: Digester) -> Bench:

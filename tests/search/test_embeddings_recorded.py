@@ -27,8 +27,8 @@ from chyme.digester import Source
 from chyme.errors import ChildCrashed, DigestError, EngineUnavailable, NetworkFailed
 from chyme.model import Again, Embedded, File, Form, Lane, Mode, Output, Passage, Place
 from chyme.models.embedding.passage_embedder import PassageEmbedding
-from chyme.search.embedders.activation import switch_when_complete
-from chyme.search.embedders.passage_hashes import SEMANTIC, text_hash
+from chyme.search.embedder_migration import switch_when_complete
+from chyme.search.passage_hashes import SEMANTIC, text_hash
 from chyme.search.search_semantic import SearchSemantic
 from chyme.search.tables import embedders, vectors
 

@@ -18,7 +18,8 @@ from chyme.core.store import documents, files
 from chyme.core.store.sqlite.database import Database
 from chyme.errors import UsageError
 from chyme.model import Kind, iso
-from chyme.search.file_list import ALL, SORTS, Card, FileList, Filters
+from chyme.search.file_list import ALL, SORTS, FileList
+from chyme.search.tables.listing import Card, Filters
 
 NOW = datetime(2026, 5, 1, tzinfo=UTC)
 KINDS = [kind.value for kind in Kind]
@@ -182,7 +183,7 @@ def test_what_is_listed_follows_every_change(database: Database, library: FileLi
         return add(db, "in/Zoo.txt", title=None, date=None, tags=("red",))
 
     file_id = database.write(make)
-    assert library.card("in/Zoo.txt").title == "Zoo.txt"
+    assert library.cards(["in/Zoo.txt"])[0].title == "Zoo.txt"
     database.write(lambda db: documents.describe(db, file_id, "aardvark", "s", "1999-05-05", "en", ("blue",)))
     assert paths(library, Filters(year="1999", tags=("blue",))) == ["in/Zoo.txt"]
     assert paths(library, Filters(tags=("red",))) == []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from chyme.search.name_terms import name_terms
+from chyme.search.searchable_texts import name_terms
 
 
 def test_names_are_taken_apart_where_they_were_put_together() -> None:

@@ -11,11 +11,11 @@ import pytest
 from vector_vault import EVERYTHING, VectorVault, ids
 
 from chyme.errors import UsageError
+from chyme.search.sqlite_index import SqliteSemanticIndex
 from chyme.search.tables import embedders
 from chyme.search.tables.keyword_queries import has_kind
 from chyme.search.vectors import nearest_neighbours
 from chyme.search.vectors.binary_codes import count_differing, find_lowest, pack_signs, top_scores
-from chyme.search.vectors.passage_search import SqliteSemanticIndex
 from chyme.search.vectors.segment import Piece
 
 

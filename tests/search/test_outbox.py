@@ -13,6 +13,7 @@ from chyme.application.consistency_checks import find_problems
 from chyme.core.store import files
 from chyme.core.store.sqlite.database import Database, connect
 from chyme.model import Stamp
+from chyme.search.searchable_texts import NameTerms
 from chyme.search.tables import embedders, engine_outbox, passages, vectors
 from chyme.search.tables.engine_outbox import ChangedFile
 
@@ -33,6 +34,10 @@ def clean(db: sqlite3.Connection) -> None:
     assert engine_outbox.count(db) == 0
 
 
+def named(name: str) -> NameTerms:
+    return NameTerms(name, "", "", "", ())
+
+
 def waiting(db: sqlite3.Connection) -> list[int]:
     return [file_id for file_id, _ in engine_outbox.list_changed(db, 1000)]
 
@@ -43,7 +48,7 @@ CHANGES: dict[str, Change] = {
     "new passages": lambda db, file: passages.replace(db, file, "other", [passage("red")]),
     "replaced passages": lambda db, file: passages.replace(db, file, KEYWORD, [passage("red")]),
     "removed passages": lambda db, file: passages.remove(db, file, KEYWORD),
-    "a new name": lambda db, file: passages.write_names(db, file, "new", "", "", ""),
+    "a new name": lambda db, file: passages.write_names(db, file, named("new")),
     "a removed name": passages.remove_names,
     "new vectors": lambda db, file: embed(db, file, embedder(db, "new"), "red"),
     "replaced vectors": lambda db, file: embed(db, file, embedder(db), "red"),
@@ -57,7 +62,7 @@ CHANGES: dict[str, Change] = {
 def fill(db: sqlite3.Connection, name: str) -> int:
     file = add_file(db, name)
     passages.replace(db, file, KEYWORD, [passage("green"), passage("blue", 1)])
-    passages.write_names(db, file, name, "", "", "")
+    passages.write_names(db, file, named(name))
     embed(db, file, embedder(db), "green", "blue")
     return file
 
@@ -120,7 +125,7 @@ def test_a_file_that_comes_back_is_put_in_and_one_that_was_there_is_not(db: sqli
 
     clean(db)
     files.update_stamp(db, file, Stamp("1", "1", 1, 2), NOW)
-    passages.write_names(db, file, "a", "", "", "")
+    passages.write_names(db, file, named("a"))
     assert waiting(db) == []
 
 
@@ -145,7 +150,7 @@ def test_a_change_that_is_undone_leaves_no_trace(db: sqlite3.Connection) -> None
 
 
 def test_engines_that_are_new_are_told_of_every_file(db: sqlite3.Connection) -> None:
-    assert not engine_outbox.is_active(db) and engine_outbox.find_oldest(db) is None
+    assert not engine_outbox.is_active(db) and not engine_outbox.list_changed(db, 1)
     one, two = add_file(db, "a"), add_file(db, "b")
     engine_outbox.activate(db)
     assert engine_outbox.is_active(db) and waiting(db) == [one, two]
@@ -164,7 +169,6 @@ def test_the_oldest_change_comes_first(db: sqlite3.Connection) -> None:
 
     assert waiting(db) == [three, two, one]
     assert engine_outbox.list_changed(db, 2) == engine_outbox.list_changed(db, 10)[:2]
-    assert engine_outbox.find_oldest(db) == engine_outbox.list_changed(db, 1)[0]
     assert engine_outbox.count(db) == 3
     assert engine_outbox.mark_done(db, []) == 0
 

@@ -12,8 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from chyme.model import Passage, Place
-from chyme.search.name_terms import name_terms
 from chyme.search.query.spelling import words_of
+from chyme.search.searchable_texts import name_terms
 from chyme.search.tables import dictionary, passages
 from chyme.text.unspaced_scripts import segment
 
@@ -59,7 +59,7 @@ def write(db: sqlite3.Connection, file_id: int, *texts: str) -> None:
 
 def name(db: sqlite3.Connection, file_id: int, title: str) -> None:
     terms = name_terms("file.txt", title, [], None)
-    passages.write_names(db, file_id, terms.name, terms.title, terms.tags, terms.summary, terms.words)
+    passages.write_names(db, file_id, terms)
 
 
 def matching(db: sqlite3.Connection, word: str) -> list[int]:
@@ -224,7 +224,8 @@ def test_the_indexes_stay_exact_through_any_history(steps: list[tuple[str, int, 
 
 def purge(db: sqlite3.Connection, file_id: int) -> None:
     words = dictionary.find_unique_words(db, file_id)
-    passages.remove(db, file_id, forgotten_words=words)
+    passages.remove(db, file_id)
+    dictionary.forget(db, words)
     passages.remove_names(db, file_id)
     db.execute("DELETE FROM files WHERE id = ?", (file_id,))
     while passages.sweep(db):

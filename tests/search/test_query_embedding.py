@@ -28,10 +28,9 @@ from chyme.models.providers.availability import Allowance
 from chyme.models.providers.call_ledger import CallLedger
 from chyme.models.weights.catalog import EMBEDDING
 from chyme.models.weights.folder import path_of
-from chyme.search.query_embedding.cache import QueryVectorCache, key_of
 from chyme.search.query_embedding.child_process import LOADING, UNREADABLE, ChildQueryEmbedder
 from chyme.search.query_embedding.endpoint import EndpointQueryEmbedder
-from chyme.search.query_embedding.protocol import QueryVector
+from chyme.search.query_embedding.query_vectors import QueryVector, QueryVectorCache, key_of
 
 HERE = Path(__file__).parent
 MINILM = PassageEmbedding()

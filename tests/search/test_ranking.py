@@ -6,7 +6,8 @@ import struct
 
 import pytest
 
-from chyme.search.ranking.fusion import (
+from chyme.search.ranking.keyword_ranking import Match, RankedFile
+from chyme.search.ranking.word_and_meaning_fusion import (
     DEPTH,
     NearFile,
     feedback_scores,
@@ -15,7 +16,6 @@ from chyme.search.ranking.fusion import (
     near_files,
     query_coverage,
 )
-from chyme.search.ranking.matches import Match, RankedFile
 
 FLOOR = 0.25
 

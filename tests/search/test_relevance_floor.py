@@ -10,7 +10,7 @@ import pytest
 from keyword_vault import Shelf
 
 from chyme.model import Passage, Place
-from chyme.search.ranking.similarity_threshold import SimilarityThresholds
+from chyme.search.ranking.nearest_passages import SimilarityThresholds
 from chyme.search.tables import embedders, vectors
 from chyme.search.tables.embedders import Embedder
 

@@ -25,7 +25,7 @@ from chyme.model import File, Kind, Lane, Output, Place, Stamp, Upstream
 from chyme.models.embedding.passage_embedder import PassageEmbedding
 from chyme.models.weights.catalog import EMBEDDING
 from chyme.models.weights.folder import path_of
-from chyme.search.embedders.passage_hashes import EMBEDDED_BEFORE, ReusablePassages, passage_hash
+from chyme.search.passage_hashes import EMBEDDED_BEFORE, ReusablePassages, passage_hash
 from chyme.search.search_keyword import SearchKeyword
 from chyme.search.search_semantic import ASKS, PREPARED_FILE, TITLE_CHARACTERS, SearchSemantic
 

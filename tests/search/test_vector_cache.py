@@ -21,8 +21,8 @@ from chyme.search.tables import embedders, vectors
 from chyme.search.tables.embedders import Embedder
 from chyme.search.vectors.cache import VectorCache
 from chyme.search.vectors.embedder_vectors import SizeLimits
-from chyme.search.vectors.id_ranges import Span, select_covering, select_merge
-from chyme.search.vectors.segment import DamagedSegment, Label, open_segment
+from chyme.search.vectors.segment import DamagedSegment, Label, Span, open_segment
+from chyme.search.vectors.segment_folder import select_covering, select_merge
 
 pytestmark = pytest.mark.slow  # a little each, and they are many
 

@@ -12,13 +12,13 @@ from keyword_vault import open_database
 
 from chyme.core.store import vault_properties
 from chyme.model import Passage, Place
-from chyme.search.ranking.matches import Match
+from chyme.search.ranking.keyword_ranking import Match
+from chyme.search.sqlite_index import SqliteSemanticIndex
 from chyme.search.tables import embedders, vectors
 from chyme.search.tables.embedders import Embedder
 from chyme.search.tables.keyword_queries import Condition, all_of
 from chyme.search.vectors.cache import VectorCache
 from chyme.search.vectors.embedder_vectors import SizeLimits
-from chyme.search.vectors.passage_search import SqliteSemanticIndex
 
 Vector = tuple[float, ...]
 

@@ -8,8 +8,8 @@ import pytest
 from growth import grows_linearly
 
 from chyme.files.machine_names import is_machine_made
-from chyme.files.numbered_names import numbered_name
 from chyme.understanding.slug_format import BYTES, LENGTH, slug_of
+from chyme.vault.file_names import numbered_name
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,7 @@ import pytest
 from watching import Folder, until
 
 from chyme.core.files.vault_folder import Vault, stamp_of
-from chyme.vault.watch.disk_file import DiskFile
-from chyme.vault.watch.file_inspection import FileInspection
+from chyme.vault.watch.file_inspection import DiskFile, FileInspection
 from chyme.vault.watch.hashing import LARGE, Hasher
 from chyme.vault.watch.watcher import Watcher
 

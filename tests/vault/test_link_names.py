@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from chyme.vault.intake.link_names import MAX_BYTES, file_name, link_name, safe_name
+from chyme.vault.file_names import EXTENSION, MAX_LINK_BYTES, link_name, numbered_name, safe_name
 
 
 @pytest.mark.parametrize(
@@ -58,8 +58,8 @@ def test_no_name_is_hidden_reserved_or_leads_elsewhere(typed: str, name: str) ->
 def test_long_names_are_cut_between_letters_with_room_for_a_number() -> None:
     stem = safe_name("ä" * 300)
     assert set(stem) == {"ä"}
-    assert file_name(stem, 1) == f"{stem}.url"
-    assert MAX_BYTES - 2 <= len(file_name(stem, 9999).encode()) <= MAX_BYTES
+    name = numbered_name(stem + EXTENSION, 9999, EXTENSION)
+    assert MAX_LINK_BYTES - 2 <= len(name.encode()) <= MAX_LINK_BYTES
 
 
 def test_any_letters_give_a_name_that_stays_the_same() -> None:

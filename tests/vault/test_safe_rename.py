@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from chyme.vault.safe_rename import rename_by_hard_link, rename_in, rename_over_placeholder
+from chyme.vault.safe_move import rename_by_hard_link, rename_in, rename_over_placeholder
 
 Way = Callable[[int, str, str], None]
 WAYS = [rename_in, rename_by_hard_link, rename_over_placeholder]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from chyme.errors import UsageError
-from chyme.vault.intake.upload_names import decode_name, note_name, safe_file_name, safe_folder_name, split_path
+from chyme.vault.file_names import decode_name, note_name, safe_file_name, safe_folder_name, split_path
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from watching import Folder
 
 from chyme.errors import UsageError, VaultError
 from chyme.model import iso
-from chyme.vault.purge import purge_vanished
+from chyme.vault.vanished_files import purge_vanished
 
 SECRET = "zanzibarsecret"
 

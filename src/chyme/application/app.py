@@ -49,15 +49,15 @@ from chyme.errors import ChymeError, UsageError, VaultError
 from chyme.model import Again, Digest, File, Mode, iso
 from chyme.models.providers.call_ledger import CallLedger
 from chyme.search.file_list import FileList
-from chyme.search.page_highlights import spans_of
+from chyme.search.match_location import spans_of
 from chyme.search.tables import file_terms
 from chyme.speech.people.edits import People
 from chyme.understanding.edits import Edits
 from chyme.understanding.tags.vault_tags import VaultTags
 from chyme.vault.file_registry import FileRegistry
 from chyme.vault.open_vault import OpenVault, UploadLimits
-from chyme.vault.purge import PURGE_WAITS, purge_vanished
 from chyme.vault.trash import Trash
+from chyme.vault.vanished_files import PURGE_WAITS, purge_vanished
 from chyme.vault.watch.pending_files import ScanReport
 
 SETTLE_SECONDS = 2.0

@@ -10,7 +10,7 @@ from chyme.models.embedding.passage_embedder import LOCAL, PassageEmbedding
 from chyme.models.providers.call_ledger import CallLedger
 from chyme.search.query_embedding.child_process import PATIENCE, ChildQueryEmbedder
 from chyme.search.query_embedding.endpoint import EndpointQueryEmbedder
-from chyme.search.query_embedding.protocol import QueryVector
+from chyme.search.query_embedding.query_vectors import QueryVector
 
 MB = 1024 * 1024
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from chyme.core.files.moves import DISPLACED, TRASH_REASON, TRASHED
 from chyme.core.store.events import Event
+from chyme.core.store.files import TRASHED
+from chyme.vault.moved_files import DISPLACED, TRASH_REASON
 
 FILE = {
     "new": "was added",

@@ -15,7 +15,7 @@ from chyme.errors import UsageError, VaultError
 from chyme.model import Form, iso
 from chyme.models.embedding.passage_embedder import PassageEmbedding
 from chyme.models.providers.call_ledger import CallLedger
-from chyme.search.embedders import migration
+from chyme.search import embedder_migration
 from chyme.search.engines.consistency_check import check
 from chyme.search.engines.http_client import ServerFailed, is_local
 from chyme.search.engines.meilisearch import Meilisearch
@@ -25,10 +25,9 @@ from chyme.search.engines.remote_index import RemoteIndex
 from chyme.search.engines.vault_engines import VaultEngines, vault_name
 from chyme.search.index import Index
 from chyme.search.search import Search
-from chyme.search.sqlite_index import SqliteIndex
+from chyme.search.sqlite_index import SqliteIndex, SqliteSemanticIndex
 from chyme.search.tables import embedders, engine_outbox, passages
 from chyme.search.vectors.cache import FOLDER, VectorCache
-from chyme.search.vectors.passage_search import SqliteSemanticIndex
 from chyme.vault.private_files import PrivateFiles
 
 
@@ -59,7 +58,7 @@ class VaultSearch:
 
     def prepare(self) -> None:
         """Before digesting: request files that only another embedder has read again."""
-        migration.request_reembedding(self._database, self.model, iso(self._clock()))
+        embedder_migration.request_reembedding(self._database, self.model, iso(self._clock()))
         if self.engines is None and engine_outbox.is_active(self._database.read()):
             self._database.write(engine_outbox.deactivate)  # if they are configured again, they are filled from scratch
 
@@ -79,7 +78,7 @@ class VaultSearch:
 
     def finish_embedder_migration(self) -> None:
         """Finish a change of the embedder, and delete the data of the old one."""
-        migration.finish_migration(self._database, self.model, iso(self._clock()))
+        embedder_migration.finish_migration(self._database, self.model, iso(self._clock()))
 
     def catch_up(self, patience: float = TURN_SECONDS) -> str | None:
         """Send the engines all pending changes. Return why that failed, or None."""

@@ -15,13 +15,11 @@ OLE_SECTORS = 256
 
 def zip_names(head: bytes, size: int, read_at: ReadAt) -> tuple[str, ...]:
     """The first names in a zip file, from its directory or, if that is cut off, from the entries in its head."""
-    window = min(size, 4096)
-    tail = read_at(size - window, window)
-    position = tail.rfind(b"PK\x05\x06")
-    if position < 0 and size > window:
-        window = min(size, ZIP_TAIL)
+    for window in (min(size, 4096), min(size, ZIP_TAIL)):
         tail = read_at(size - window, window)
         position = tail.rfind(b"PK\x05\x06")
+        if position >= 0 or size == window:
+            break
     if position >= 0 and len(tail) - position >= 22:
         length, offset = struct.unpack_from("<II", tail, position + 12)
         length = min(length, ZIP_DIRECTORY)

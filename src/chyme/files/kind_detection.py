@@ -108,10 +108,9 @@ def _identify_ole(extension: str, head: bytes, size: int, read_at: ReadAt) -> tu
 
 def _document_variant(extension: str, family: str) -> str:
     """The template or macro type that the extension names, if it belongs to the family found inside."""
-    word = {DOCX: "word", XLSX: ("excel", "spreadsheet"), PPTX: ("powerpoint", "presentation")}[family]
+    words = {DOCX: ("word",), XLSX: ("excel", "spreadsheet"), PPTX: ("powerpoint", "presentation")}[family]
     mime = DOCUMENTS.get(extension, family)
-    family_words = (word,) if isinstance(word, str) else word
-    return mime if any(part in mime for part in family_words) and mime not in (DOC, XLS, PPT) else family
+    return mime if any(word in mime for word in words) and mime not in (DOC, XLS, PPT) else family
 
 
 def _as_text(head: bytes, size: int, extension: str) -> str | None:

@@ -45,9 +45,7 @@ def is_machine_made(name: str) -> bool:
         return False
     if _EPISODE.search(stem) or stem[: len(stem) - len(stem.lstrip(_CAPITALS))] in _STANDARDS:
         return False
-    if _ANDROID.match(stem) or _CODE.fullmatch(stem):
-        return True
-    if _is_random(stem):
+    if _ANDROID.match(stem) or _CODE.fullmatch(stem) or _is_random(stem):
         return True
     rest = _ELISION.sub(" ", _UUID.sub(" 0 ", stem))
     numbers, generic, numbered, connecting = False, False, False, False
@@ -59,9 +57,10 @@ def is_machine_made(name: str) -> bool:
             continue  # one letter is no word, except in scripts where it is
         elif word in _WORDS.words("generic") or word in _WORDS.words("spaced"):
             generic = True
-        elif word in _WORDS.words("numbered") or word in _WORDS.words("connecting"):
-            numbered = numbered or word in _WORDS.words("numbered")
-            connecting = connecting or word not in _WORDS.words("numbered")
+        elif word in _WORDS.words("numbered"):
+            numbered = True
+        elif word in _WORDS.words("connecting"):
+            connecting = True
         else:
             return False
     if generic:

@@ -51,21 +51,17 @@ _SIGNATURES: tuple[tuple[bytes, Kind, str], ...] = (
 _FIRST_BYTES = frozenset(start[0] for start, _, _ in _SIGNATURES)
 
 _HEIF_BRANDS = {
-    b"heic": "image/heic",
-    b"heix": "image/heic",
-    b"hevc": "image/heic",
-    b"hevx": "image/heic",
-    b"heim": "image/heic",
-    b"heis": "image/heic",
-    b"mif1": "image/heif",
-    b"mif2": "image/heif",
-    b"mif3": "image/heif",
-    b"msf1": "image/heif",
-    b"avif": "image/avif",
-    b"avis": "image/avif",
-    b"avio": "image/avif",
-    b"j2ki": "image/heif",
+    **dict.fromkeys((b"heic", b"heix", b"hevc", b"hevx", b"heim", b"heis"), "image/heic"),
+    **dict.fromkeys((b"mif1", b"mif2", b"mif3", b"msf1", b"j2ki"), "image/heif"),
+    **dict.fromkeys((b"avif", b"avis", b"avio"), "image/avif"),
     b"crx ": "image/x-canon-cr3",
+}
+_RIFF_FORMS = {
+    b"WAVE": (Kind.AUDIO, "audio/wav"),
+    b"AVI ": (Kind.VIDEO, "video/x-msvideo"),
+    b"WEBP": (Kind.IMAGE, "image/webp"),
+    b"AIFF": (Kind.AUDIO, "audio/aiff"),
+    b"AIFC": (Kind.AUDIO, "audio/aiff"),
 }
 _CAMERA_RAW = frozenset({"dng", "nef", "cr2", "arw"})
 _WMA_STREAM = bytes.fromhex("409e69f84d5bcf11a8fd00805f5c442b")
@@ -83,7 +79,7 @@ def detect_by_signature(head: bytes, extension: str) -> KindAndMime | None:
     if head.startswith(b"%PDF"):
         return Kind.DOCUMENT, PDF
     return (
-        _detect_riff(head, extension)
+        _detect_riff(head)
         or _detect_iso_media(head, extension)
         or _detect_streams(head, extension)
         or _detect_pictures(head, extension)
@@ -91,18 +87,8 @@ def detect_by_signature(head: bytes, extension: str) -> KindAndMime | None:
     )
 
 
-def _detect_riff(head: bytes, extension: str) -> KindAndMime | None:
-    if head[:4] in (b"RIFF", b"RF64", b"FORM"):
-        form = head[8:12]
-        if form == b"WAVE":
-            return Kind.AUDIO, "audio/wav"
-        if form == b"AVI ":
-            return Kind.VIDEO, "video/x-msvideo"
-        if form == b"WEBP":
-            return Kind.IMAGE, "image/webp"
-        if form in (b"AIFF", b"AIFC"):
-            return Kind.AUDIO, "audio/aiff"
-    return None
+def _detect_riff(head: bytes) -> KindAndMime | None:
+    return _RIFF_FORMS.get(head[8:12]) if head[:4] in (b"RIFF", b"RF64", b"FORM") else None
 
 
 def _detect_iso_media(head: bytes, extension: str) -> KindAndMime | None:

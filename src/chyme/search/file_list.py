@@ -9,23 +9,22 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from sqlite3 import Connection
 
-from chyme.core.pipeline.document_state import PROCESSING_STATUS, STALE_SECONDS, displayed_state
+from chyme.core.pipeline.document_state import PROCESSING_STATUS, STALE_SECONDS
 from chyme.core.store.sqlite.database import Database
 from chyme.errors import UsageError
 from chyme.model import Kind, iso
 from chyme.search.tables import facets, listing
 from chyme.search.tables.keyword_queries import Condition
+from chyme.search.tables.listing import Card, Filters
 from chyme.speech.people.names import parse_person_number
 from chyme.speech.people.tables import people
-from chyme.text.excerpts import first_lines
 
 SORTS = tuple(listing.COLUMNS)
 STATES = tuple(PROCESSING_STATUS)
 KINDS = tuple(str(kind) for kind in Kind)
-MARKDOWN = "text/markdown"
 MAX_PAGE_SIZE = 500  # cards on one page
 MAX_FILES_CHECKED = 100_000  # files read for one page where some are hidden: two or three seconds
 _MAX_BATCH = 5_000
@@ -34,43 +33,6 @@ _QUICK_COUNT_SECONDS = 0.02  # counting that takes less time may be repeated at 
 _INVALID_CURSOR = "this cursor is invalid or belongs to another sort order; start again without one"
 _YEAR = re.compile(r"[0-9]{4}")
 _INT64_END = 1 << 63
-
-
-@dataclass(frozen=True, slots=True)
-class Card:
-    """What a list shows about a file."""
-
-    path: str
-    name: str
-    kind: Kind
-    mime: str
-    size: int
-    title: str
-    summary: str | None
-    date: str | None
-    language: str | None
-    tags: tuple[str, ...]
-    state: str
-    processing_status: str
-    reason: str | None
-    degraded: bool
-    pages: int | None
-    thumbnail: str | None  # the artifact's name
-    added_at: str
-    modified_at: str
-    excerpt: str | None = None  # the first lines of a text file, once it is indexed
-
-
-@dataclass(frozen=True, slots=True)
-class Filters:
-    """Which files: of one of these kinds and states, with all of these tags, in this folder or below it, and so on."""
-
-    kinds: tuple[str, ...] = ()
-    tags: tuple[str, ...] = ()
-    folder: str | None = None
-    states: tuple[str, ...] = ()
-    year: str | None = None
-    person: str | None = None  # by name or number
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,32 +93,25 @@ class FileList:
         limit = max(1, min(limit, MAX_PAGE_SIZE))
         order = listing.Order(sort, descending, _parse_cursor(cursor, sort, descending) if cursor else None)
         with self._database.snapshot() as db:
-            among = listing.members(db, self._parse_filters(db, filters))
+            among = self._members(db, filters)
             if hidden is None:
                 found = listing.page(db, among, order, limit + 1)
             else:
-                found = _find_visible(db, among, order, limit + 1, hidden, self._max_checked)
-            cards = self._cards(listing.rows(db, [file_id for file_id, _ in found[:limit]]))
+                found = self._find_visible(db, among, order, limit + 1, hidden)
+            cards = listing.cards(db, [file_id for file_id, _ in found[:limit]], self._stale_before())
             total = len(cards) if hidden else listing.count(db) if among is None else len(among)
         next_cursor = _encode_cursor(sort, descending, *found[limit - 1]) if len(found) > limit else None
         return FilePage(tuple(cards), next_cursor, total, total_is_exact=hidden is None)
 
-    def card(self, path: str) -> Card:
-        """What a list shows about this file."""
-        found = self.cards([path])
-        if not found:
-            raise UsageError(f"{path}: is not a file of this vault; 'chyme digest' takes in what is new")
-        return found[0]
-
     def cards(self, paths: Sequence[str]) -> list[Card]:
         """The cards of several files, in this order; unknown and vanished files are left out."""
-        return self._cards(listing.rows_at(self._database.read(), paths))
+        return listing.cards(self._database.read(), paths, self._stale_before(), "path")
 
     def folders(self, inside: str = "", filters: Filters = ALL) -> list[Folder]:
         """The folders directly inside this one that hold files which pass the filters, in alphabetical order."""
         inside = inside.strip("/")
         with self._database.snapshot() as db:
-            among = listing.members(db, self._parse_filters(db, replace(filters, folder=None)))
+            among = self._members(db, replace(filters, folder=None))
             found = listing.folders(db, inside) if among is None else listing.folders_of(db, inside, among)
         found_folders = [Folder(path, path.rpartition("/")[2], files) for path, files in found.items()]
         return sorted(found_folders, key=lambda folder: (folder.name.casefold(), folder.path))
@@ -175,7 +130,7 @@ class FileList:
                 )
             return cached.facets
 
-    def _parse_filters(self, db: Connection, filters: Filters) -> listing.FileFilter:
+    def _members(self, db: Connection, filters: Filters) -> set[int] | None:
         for kind in filters.kinds:
             if kind not in KINDS:
                 raise UsageError(f"{kind[:50]!r} is no kind of file; there are: {', '.join(KINDS)}")
@@ -185,58 +140,28 @@ class FileList:
         if filters.year is not None and not _YEAR.fullmatch(filters.year):
             raise UsageError(f"{filters.year[:50]!r} is no year; write four digits, such as 2024")
         folder = (filters.folder or "").strip("/") or None
-        person_ids = _person_ids(db, filters.person)
-        return listing.FileFilter(
-            filters.kinds, tuple(dict.fromkeys(filters.tags)), folder, filters.states, filters.year, person_ids,
-            self._stale_before(),
-        )  # fmt: skip
+        unique = replace(filters, tags=tuple(dict.fromkeys(filters.tags)), folder=folder)
+        return listing.members(db, unique, _person_ids(db, filters.person), self._stale_before())
 
-    def _cards(self, rows: Sequence[listing.Row]) -> list[Card]:
-        stale_before = self._stale_before()
-        return [_card(row, displayed_state(row.state, row.moved_at, stale_before)) for row in rows]
+    def _find_visible(
+        self, db: Connection, among: set[int] | None, order: listing.Order, wanted: int, hidden: Callable[[str], bool]
+    ) -> list[tuple[int, listing.Key]]:
+        """Up to `wanted` files that may be shown, with their sort keys. Gives up after a number of files."""
+        shown: list[tuple[int, listing.Key]] = []
+        checked, size = 0, wanted
+        while len(shown) < wanted and checked < self._max_checked:
+            found = listing.page(db, among, order, size)
+            paths = listing.paths(db, [file_id for file_id, _ in found])
+            shown += [(file_id, key) for file_id, key in found if file_id in paths and not hidden(paths[file_id])]
+            if len(found) < size:
+                break
+            file_id, key = found[-1]
+            order = replace(order, after=(key, file_id))
+            checked, size = checked + size, min(2 * size, _MAX_BATCH)
+        return shown[:wanted]
 
     def _stale_before(self) -> str:
         return iso(self._clock() - timedelta(seconds=STALE_SECONDS))
-
-
-def _find_visible(
-    db: Connection,
-    among: set[int] | None,
-    order: listing.Order,
-    wanted: int,
-    hidden: Callable[[str], bool],
-    max_checked: int,
-) -> list[tuple[int, listing.Key]]:
-    """Up to `wanted` files that may be shown, with their sort keys. Gives up after `max_checked` files."""
-    shown: list[tuple[int, listing.Key]] = []
-    checked, size = 0, wanted
-    while len(shown) < wanted and checked < max_checked:
-        found = listing.page(db, among, order, size)
-        paths = listing.paths(db, [file_id for file_id, _ in found])
-        shown += [(file_id, key) for file_id, key in found if file_id in paths and not hidden(paths[file_id])]
-        if len(found) < size:
-            break
-        file_id, key = found[-1]
-        order = replace(order, after=(key, file_id))
-        checked, size = checked + size, min(2 * size, _MAX_BATCH)
-    return shown[:wanted]
-
-
-def _card(row: listing.Row, state: str) -> Card:
-    return Card(
-        *(row.path, row.name, row.kind, row.mime, row.size, row.title or row.name, row.summary, row.date),
-        *(row.language, row.tags, state, PROCESSING_STATUS[state], row.reason, row.degraded, row.pages),
-        *(row.thumbnail, row.created_at, _format_mtime(row.mtime_ns)),
-        excerpt=first_lines(row.begins, row.mime == MARKDOWN) if row.begins else None,
-    )
-
-
-def _format_mtime(mtime_ns: int) -> str:
-    """Format a modification time; a file may claim any time, even an impossible one."""
-    try:
-        return iso(datetime.fromtimestamp(mtime_ns / 1_000_000_000, UTC))
-    except (OverflowError, ValueError, OSError):
-        return iso(datetime.fromtimestamp(0, UTC))
 
 
 def _person_ids(db: Connection, name_or_number: str | None) -> tuple[int, ...] | None:
@@ -269,8 +194,7 @@ def _parse_cursor(cursor: str, sort: str, descending: bool) -> tuple[listing.Key
         or type(cursor_descending) is not bool
         or type(key) is not key_type
         or type(file_id) is not int
+        or not all(0 <= number < _INT64_END for number in (key, file_id) if isinstance(number, int))
     ):
-        raise UsageError(_INVALID_CURSOR)
-    if not 0 <= file_id < _INT64_END or (isinstance(key, int) and not 0 <= key < _INT64_END):
         raise UsageError(_INVALID_CURSOR)
     return key, file_id

@@ -10,8 +10,8 @@ from sqlite3 import Connection
 from chyme.model import Form, Passage
 from chyme.search.match_location import locate_match
 from chyme.search.query.parser import Term, plain_word
-from chyme.search.ranking.fusion import FusedFile, NearFile
-from chyme.search.ranking.matches import PASSAGES_SHOWN
+from chyme.search.ranking.keyword_ranking import PASSAGES_SHOWN
+from chyme.search.ranking.word_and_meaning_fusion import FusedFile, NearFile
 from chyme.search.results import Hit, Piece
 from chyme.search.snippets import Snippet, cut_key_snippet, cut_snippet, find, find_key_sentence
 from chyme.search.tables import dictionary, keyword_queries, passages, vectors

@@ -12,9 +12,9 @@ from chyme.core.store import digests
 from chyme.core.store.sqlite.database import Database
 from chyme.digester import Digester
 from chyme.model import Digest, File, Output, Upstream
-from chyme.search.embedders import activation
-from chyme.search.embedders.migration import check_vectors
-from chyme.search.embedders.passage_hashes import EMBEDDED_BEFORE, SEMANTIC, ReusablePassages, passage_hash, same_text
+from chyme.search import embedder_migration
+from chyme.search.embedder_migration import check_vectors
+from chyme.search.passage_hashes import EMBEDDED_BEFORE, SEMANTIC, ReusablePassages, passage_hash, same_text
 from chyme.search.tables import dictionary, embedders, embedding_backlog, file_terms, passages, vectors
 
 KEYWORD = "search-keyword"
@@ -66,7 +66,7 @@ class IndexRecorder(Recorder):
 
     def settled(self, db: Connection, attempt: Attempt) -> None:
         if attempt.digester.embedder is not None:
-            activation.switch_when_complete(db, attempt.digester.embedder)
+            embedder_migration.switch_when_complete(db, attempt.digester.embedder)
 
     def reset(self, db: Connection, file: File, outputs: Collection[str], now: str) -> None:
         for name in outputs:

@@ -1,4 +1,4 @@
-"""Find where in a passage the words of a question are: the line of a picture, the sentence of a recording."""
+"""Find where in a page or a passage the words of a question are: the line of a picture, the sentence of a recording."""
 
 from __future__ import annotations
 
@@ -8,18 +8,16 @@ from sqlite3 import Connection
 
 from chyme.core.store import digests, text_places
 from chyme.model import Form, Passage, Place, Upstream
-from chyme.search.query.parser import Term
+from chyme.search.query.parser import Term, parse
 from chyme.search.snippets import Span, find
 from chyme.text.digest_text import extract_text
 
+MAX_SPANS = 300  # per page
+_LINE_BREAK_MARKS = frozenset("\ufffe\x02\u00ad")  # what PDFium leaves where a line breaks inside a word
+
 
 def locate_match(
-    db: Connection,
-    file_id: int,
-    passage: Passage,
-    terms: Sequence[Term],
-    form: Form,
-    key_sentence: Span | None = None,
+    db: Connection, file_id: int, passage: Passage, terms: Sequence[Term], form: Form, key_sentence: Span | None = None
 ) -> Place:
     """The passage's place, narrowed to the line with most of the words where lines have a box or a time.
 
@@ -51,3 +49,23 @@ def _lines(db: Connection, file_id: int, passage: Passage, form: Form) -> tuple[
         output = Upstream(passage.source, digests.content(db, file_id, passage.source), form=form)
         lines = extract_text(output).places
     return tuple(candidate for candidate in lines if candidate.box is not None or candidate.seconds is not None)
+
+
+def spans_of(text: str, question: str) -> list[tuple[int, int]]:
+    """First and last + 1 character of each found word or phrase; a word broken at the end of a line is one word."""
+    indices = _join_broken_words(text)
+    joined = "".join(text[index] for index in indices)
+    found = find(joined, parse(question).terms)[:MAX_SPANS]
+    return [(indices[start], indices[end - 1] + 1) for start, end in found]
+
+
+def _join_broken_words(text: str) -> list[int]:
+    """The indices of the characters that remain when broken words are joined."""
+    indices, joining = [], False
+    for index, character in enumerate(text):
+        if character in _LINE_BREAK_MARKS:
+            joining = True
+        elif not (joining and character in "\r\n"):
+            joining = False
+            indices.append(index)
+    return indices

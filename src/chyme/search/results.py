@@ -86,28 +86,23 @@ def _hit(hit: Hit) -> dict[str, object]:
         "kind": str(hit.kind),
         "score": round(hit.score, 4),
         "why": list(hit.why),
-        "snippet": to_plain(hit.snippet),
-        "marks": [list(mark) for mark in _marks(hit.snippet)],
-        "place": _place(hit.place, hit.person) if hit.place else None,
+        **_excerpt(hit.snippet, hit.place, hit.person),
         "date": hit.date,
         "tags": list(hit.tags),
         "copies": list(hit.copies),
         "passages": [
-            {
-                "source": piece.source,
-                "snippet": to_plain(piece.snippet),
-                "marks": [list(mark) for mark in _marks(piece.snippet)],
-                "place": _place(piece.place, piece.person),
-            }
-            for piece in hit.passages
+            {"source": piece.source, **_excerpt(piece.snippet, piece.place, piece.person)} for piece in hit.passages
         ],
     }
 
 
-def _marks(snippet: Snippet) -> list[tuple[int, int]]:
-    """The marks as positions in the plain text, which may begin with dots."""
-    shift = len(to_plain(snippet)) - len(snippet.text) - (2 if snippet.cut_after else 0)
-    return [(start + shift, end + shift) for start, end in snippet.marks]
+def _excerpt(snippet: Snippet, place: Place | None, person: str | None) -> dict[str, object]:
+    shift = 2 if snippet.cut_before else 0  # the plain text begins with dots then
+    return {
+        "snippet": to_plain(snippet),
+        "marks": [[start + shift, end + shift] for start, end in snippet.marks],
+        "place": _place(place, person) if place else None,
+    }
 
 
 def _place(place: Place, person: str | None) -> dict[str, object]:

@@ -12,29 +12,19 @@ from chyme.errors import UsageError
 from chyme.model import Form
 from chyme.search.hits import FormOf, hits_of
 from chyme.search.index import Index, KeywordMatches
-from chyme.search.name_terms import name_terms
-from chyme.search.nearest_passages import nearest_passages
 from chyme.search.query.conditions import conditions_of
 from chyme.search.query.corrections import Corrections, find_corrections
 from chyme.search.query.parser import Query, Term, apply_corrections, expression, parse
 from chyme.search.query.spelling import same_consonants
-from chyme.search.query_embedding.protocol import QueryEmbedder
-from chyme.search.ranking.fusion import (
-    DEPTH,
-    FusedFile,
-    NearFile,
-    feedback_scores,
-    files_in_both,
-    fuse,
-    near_files,
-    query_coverage,
-)
-from chyme.search.ranking.matches import Match, RankedFile
-from chyme.search.ranking.similarity_threshold import SimilarityThresholds
+from chyme.search.query_embedding.query_vectors import QueryEmbedder
+from chyme.search.ranking import word_and_meaning_fusion as fusion
+from chyme.search.ranking.keyword_ranking import Match, RankedFile
+from chyme.search.ranking.nearest_passages import SimilarityThresholds, nearest_passages
 from chyme.search.results import SearchResult
+from chyme.search.searchable_texts import name_terms
 from chyme.search.similar_files import similar_files
 from chyme.search.snippets import find
-from chyme.search.tables import embedders, facets, keyword_queries, passages, semantic_availability, vectors
+from chyme.search.tables import embedders, embedding_backlog, facets, keyword_queries, passages, vectors
 from chyme.search.tables.embedders import Embedder
 from chyme.search.tables.facets import Facets
 from chyme.search.tables.keyword_queries import Condition
@@ -63,7 +53,7 @@ class _Meaning:
 class _FoundFiles:
     """The files of one page, and facts about all that were found."""
 
-    files: Sequence[FusedFile] = ()
+    files: Sequence[fusion.FusedFile] = ()
     total: int = 0
     exact: bool = True
     notes: tuple[str, ...] = ()
@@ -117,7 +107,7 @@ class Search:
         elif query.empty:
             found = _FoundFiles()
         else:
-            files = [FusedFile(file_id, 0.0) for file_id in keyword_queries.list_files(db, limit, offset, where)]
+            files = [fusion.FusedFile(file_id, 0.0) for file_id in keyword_queries.list_files(db, limit, offset, where)]
             found = _FoundFiles(files, keyword_queries.count_listed(db, where))
         facet_counts, facets_exact = self._count_facets(db, query, where, found) if facets else (None, True)
         hits = hits_of(db, found.files, query.terms, self._form_of)
@@ -133,27 +123,24 @@ class Search:
             facets_are_exact=facets_exact,
         )
 
-    def all_files(self, text: str, mode: Mode = "both") -> list[int]:
+    def all_files(self, text: str) -> list[int]:
         """Every file that matches, even those `search` would show last; in no particular order."""
         db = self._read()
         query = parse(text)
         where, _ = conditions_of(db, query)
-        query, _, meaning, _ = self._interpret(db, query, find_corrections(db, query.terms), where, mode, typing=False)
+        query, _, meaning, _ = self._interpret(
+            db, query, find_corrections(db, query.terms), where, "both", typing=False
+        )
         if query.empty:
             return []
         if not query.terms:
-            return keyword_queries.ids(db, where)
-        found: set[int] = set()
-        if mode != "meaning" or meaning is None:
-            found.update(
-                keyword_queries.ids(
-                    db, keyword_queries.all_of([where, keyword_queries.has_words(3000, expression(query.terms))])
-                )
-            )
+            return keyword_queries.files_that_meet(db, where)
+        with_words = keyword_queries.all_of([where, keyword_queries.has_words(3000, expression(query.terms))])
+        found = set(keyword_queries.files_that_meet(db, with_words))
         if meaning is not None:
             nearest, _ = nearest_passages(self._index, meaning.vector, meaning.embedder, where, meaning.floor)
             near = _rank_by_meaning(db, (), nearest, meaning)
-            found.update(file.file_id for file in (near if mode == "meaning" else near[:DEPTH]))
+            found.update(file.file_id for file in near[: fusion.DEPTH])
         return sorted(found)
 
     def similar(self, path: str, *, limit: int = 20, offset: int = 0) -> SearchResult:
@@ -235,7 +222,7 @@ class Search:
             )
         nearest, complete = nearest_passages(self._index, meaning.vector, meaning.embedder, where, meaning.floor)
         if mode == "meaning":
-            found = _meaning_page(near_files(nearest), page, complete)
+            found = _meaning_page(fusion.near_files(nearest), page, complete)
         else:
             found = self._find_by_both(db, query, where, page, meaning, nearest)
         note = self._index.meaning_note(meaning.embedder)
@@ -244,10 +231,10 @@ class Search:
     def _find_by_both(
         self, db: Connection, query: Query, where: Condition, page: slice, meaning: _Meaning, nearest: Sequence[Match]
     ) -> _FoundFiles:
-        by_words = self._index.find_by_words(query, where, DEPTH)
+        by_words = self._index.find_by_words(query, where, fusion.DEPTH)
         coverage = _coverage(db, query.terms, by_words.files[0]) if by_words.files and nearest else 1.0
-        near = _rank_by_meaning(db, by_words.files, nearest, meaning)[:DEPTH]
-        files = fuse(by_words.files, near, meaning.floor, coverage)
+        near = _rank_by_meaning(db, by_words.files, nearest, meaning)[: fusion.DEPTH]
+        files = fusion.fuse(by_words.files, near, meaning.floor, coverage)
         more = by_words.total > len(by_words.files)
         if page.stop > len(files) and more:
             shown = {file.file_id for file in files}
@@ -269,10 +256,10 @@ class Search:
 
 def _unavailable_note(db: Connection) -> str | None:
     """Why no file can be found by meaning: the embedder was unavailable, or has yet to read the first file."""
-    failure = semantic_availability.last_failure(db)
+    failure = embedding_backlog.last_failure(db)
     if failure is not None:
         return f"not searched by meaning: {failure}"
-    return _BEING_READ if semantic_availability.is_waiting(db) else None
+    return _BEING_READ if embedding_backlog.is_waiting(db) else None
 
 
 def _fallback_notes(why_not: str | None, mode: Mode) -> tuple[str, ...]:
@@ -282,13 +269,13 @@ def _fallback_notes(why_not: str | None, mode: Mode) -> tuple[str, ...]:
     return (why_not,) if why_not else ()
 
 
-def _meaning_page(near: Sequence[NearFile], page: slice, exact: bool) -> _FoundFiles:
-    files = [FusedFile(file.file_id, file.score, near=file) for file in near]
+def _meaning_page(near: Sequence[fusion.NearFile], page: slice, exact: bool) -> _FoundFiles:
+    files = [fusion.FusedFile(file.file_id, file.score, near=file) for file in near]
     return _FoundFiles(files[page], len(files), exact, near=tuple(file.file_id for file in near), by_meaning_only=True)
 
 
-def _keyword_file(file: RankedFile, score: float | None = None) -> FusedFile:
-    return FusedFile(file.file_id, file.score if score is None else score, file)
+def _keyword_file(file: RankedFile, score: float | None = None) -> fusion.FusedFile:
+    return fusion.FusedFile(file.file_id, file.score if score is None else score, file)
 
 
 def _coverage(db: Connection, terms: Sequence[Term], best: RankedFile) -> float:
@@ -301,24 +288,24 @@ def _coverage(db: Connection, terms: Sequence[Term], best: RankedFile) -> float:
         (keyword_queries.frequency(db, expression([term]))[0], any(find(text, [term]) for text in texts))
         for term in terms
     ]
-    return query_coverage(term_hits, keyword_queries.count_passages(db))
+    return fusion.query_coverage(term_hits, keyword_queries.count_passages(db))
 
 
 def _rank_by_meaning(
     db: Connection, by_words: Sequence[RankedFile], nearest: Sequence[Match], meaning: _Meaning
-) -> list[NearFile]:
+) -> list[fusion.NearFile]:
     """Files by meaning, ordered by a question vector moved towards the files that words and meaning agree on."""
-    near = near_files(nearest)
-    agreed = files_in_both(by_words, near)
+    near = fusion.near_files(nearest)
+    agreed = fusion.files_in_both(by_words, near)
     if not agreed:
         return near
     known = vectors.vectors_by_id(db, [match.passage_id for match in nearest])
     agreed_vectors = [known[file.passages[0]] for file in agreed if file.passages[0] in known]
-    return near_files(nearest, feedback_scores(meaning.vector, agreed_vectors, known))
+    return fusion.near_files(nearest, fusion.feedback_scores(meaning.vector, agreed_vectors, known))
 
 
 def _count_total(
-    db: Connection, query: Query, where: Condition, by_words: KeywordMatches, near: Sequence[NearFile]
+    db: Connection, query: Query, where: Condition, by_words: KeywordMatches, near: Sequence[fusion.NearFile]
 ) -> tuple[int, bool]:
     """How many files were found by words or meaning; and whether that is exact."""
     found = {file.file_id for file in by_words.files}

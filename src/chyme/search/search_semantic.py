@@ -11,7 +11,7 @@ from chyme.digester import Digester, Inputs, Promises, Runs, Source
 from chyme.errors import ChildCrashed, DigestError, EngineUnavailable
 from chyme.model import Embedded, File, Kind, Lane, Output, Passage
 from chyme.models.embedding.passage_embedder import PassageEmbedder, PassageEmbedding, load_passage_embedder
-from chyme.search.embedders.passage_hashes import (
+from chyme.search.passage_hashes import (
     EMBEDDED_BEFORE,
     NO_REUSABLE_PASSAGES,
     SEMANTIC,

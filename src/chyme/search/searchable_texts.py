@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from chyme.digester import Source
 from chyme.files.link_files import link_note_of
 from chyme.model import Form, Kind
+from chyme.search.query.spelling import words_of
 from chyme.text.decoding import read_text
 from chyme.text.digest_text import ReadableText, extract_text, replace_unwritable
 from chyme.text.passages import markdown_headings, without_notes
+from chyme.text.unspaced_scripts import segment
 
 TEXT_LIMIT = 5_000_000  # characters of one file
 FILE = "file"  # the source name of passages from the file itself
@@ -21,8 +24,8 @@ SEARCHED_FORMS = frozenset(
         *(Form.PAGE_FACTS, Form.PICTURE_FACTS, Form.MEDIA_FACTS),
     }
 )
-
 _MARKDOWN_NAMES = (".md", ".markdown", ".mdown", ".mkd")
+_WORD_BOUNDARIES = re.compile(r"(?<=[a-zà-ÿ])(?=[A-ZÀ-Þ])|(?<=[^\W\d_])(?=\d)|(?<=\d)(?=[^\W\d_])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,3 +77,23 @@ def _all_texts(source: Source, names: Sequence[str], limit: int, notes: list[str
             readable = replace(readable, text=without_notes(readable.text))
         texts.append((name, readable))
     return texts
+
+
+@dataclass(frozen=True, slots=True)
+class NameTerms:
+    """Name, title, tags and summary ready for the index, and their words."""
+
+    name: str
+    title: str
+    tags: str
+    summary: str
+    words: tuple[str, ...]
+
+
+def name_terms(name: str, title: str | None, tags: Iterable[str], summary: str | None) -> NameTerms:
+    """Prepare these fields. HolidayPhotos2024.jpg is also found as holiday, photos and 2024."""
+    split_name = _WORD_BOUNDARIES.sub(" ", name)
+    full_name = name if split_name == name else f"{name} {split_name}"
+    texts = [full_name, title or "", " ".join(tags), summary or ""]
+    name_, title_, tags_, summary_ = (segment(text) or text for text in texts)
+    return NameTerms(name_, title_, tags_, summary_, tuple(sorted(words_of([split_name, *texts[1:]]))))

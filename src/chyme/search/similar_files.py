@@ -10,15 +10,14 @@ from typing import TYPE_CHECKING
 from chyme.core.store import digests, files
 from chyme.errors import UsageError
 from chyme.model import File, Passage
-from chyme.search.embedders.passage_hashes import SEMANTIC, embedded_passages
 from chyme.search.hits import FormOf, hits_of
 from chyme.search.index import Index
-from chyme.search.nearest_passages import nearest_passages
+from chyme.search.passage_hashes import SEMANTIC, embedded_passages
 from chyme.search.query.parser import Query, Term, parse
-from chyme.search.ranking.fusion import FusedFile, near_files
-from chyme.search.ranking.matches import Match
-from chyme.search.ranking.similarity_threshold import SimilarityThresholds
-from chyme.search.results import Hit, SearchResult
+from chyme.search.ranking.keyword_ranking import Match
+from chyme.search.ranking.nearest_passages import SimilarityThresholds, nearest_passages
+from chyme.search.ranking.word_and_meaning_fusion import FusedFile, near_files
+from chyme.search.results import SearchResult
 from chyme.search.tables import embedders, keyword_queries, vectors
 from chyme.search.tables.embedders import Embedder
 
@@ -108,14 +107,12 @@ def _by_words(db: Connection, index: Index, file: File, page: slice, form_of: Fo
     shown_file = keyword_queries.files(db, [file.id])[file.id]
     note = f"{_NO_TEXT if _has_no_text(db, file) else _UNKNOWN}; {_BY_WORDS}"
     title_query = parse(shown_file.title or file.name.rpartition(".")[0] or file.name)
-    query = Query(
-        (*(Term(term.text) for term in title_query.terms), *(Term(tag, phrase=True) for tag in shown_file.tags))
-    )
-    if not query.terms:
+    terms = (*(Term(term.text) for term in title_query.terms), *(Term(tag, phrase=True) for tag in shown_file.tags))
+    if not terms:
         return SearchResult((), 0, True, 0.0, {}, (note,))
-    by_words = index.find_by_words(Query(query.terms), _ANY, page.stop + 1)
+    by_words = index.find_by_words(Query(terms), _ANY, page.stop + 1)
     found = [FusedFile(match.file_id, match.score, match) for match in by_words.files if match.file_id != file.id]
-    result = _result(db, file, found, page, by_words.exact, form_of, query.terms)
+    result = _result(db, file, found, page, by_words.exact, form_of, terms)
     beyond = max(0, by_words.total - len(by_words.files))
     return replace(result, total=result.total + beyond, notes=(note,))
 
@@ -139,19 +136,12 @@ def _result(
 ) -> SearchResult:
     """One page of them. Files of equal content become one hit."""
     unique, copies = _merge_copies(db, found)
+    same = {copy.path for copy in files.same_content(db, file.hash)} if file.hash else set()
     hits = [
-        replace(hit, copies=copies.get(hit.path, ()), why=(*hit.why, "copy") if same else hit.why)
-        for hit, same in _hits_with_copies(db, unique[page], file, terms, form_of)
+        replace(hit, copies=copies.get(hit.path, ()), why=(*hit.why, "copy") if hit.path in same else hit.why)
+        for hit in hits_of(db, unique[page], terms, form_of)
     ]
     return SearchResult(tuple(hits), len(unique), exact, 0.0, {})
-
-
-def _hits_with_copies(
-    db: Connection, found: Sequence[FusedFile], file: File, terms: Sequence[Term], form_of: FormOf
-) -> list[tuple[Hit, bool]]:
-    """The files as hits, and whether each is a copy of the given one."""
-    same_content = {copy.path for copy in files.same_content(db, file.hash)} if file.hash else set()
-    return [(hit, hit.path in same_content) for hit in hits_of(db, found, terms, form_of)]
 
 
 def _merge_copies(db: Connection, found: Collection[FusedFile]) -> tuple[list[FusedFile], dict[str, tuple[str, ...]]]:

@@ -45,14 +45,9 @@ class Snippet:
         return [part for part in found if part[0]]
 
 
-def to_plain(snippet: Snippet, before: str = "", after: str = "") -> str:
-    """For terminals: the marked words between `before` and `after`."""
-    pieces = [f"{before}{words}{after}" if marked else words for words, marked in snippet.parts()]
-    return _add_dots(snippet, "".join(pieces))
-
-
-def _add_dots(snippet: Snippet, text: str) -> str:
-    return f"{'… ' if snippet.cut_before else ''}{text}{' …' if snippet.cut_after else ''}"
+def to_plain(snippet: Snippet) -> str:
+    """The text with dots where it was cut."""
+    return f"{'… ' if snippet.cut_before else ''}{snippet.text}{' …' if snippet.cut_after else ''}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,13 +94,13 @@ def find_key_sentence(text: str) -> Span:
     return sentences[max(range(len(sentences)), key=score)] if sentences else (0, len(text))
 
 
-def cut_key_snippet(text: str, terms: Sequence[Term], length: int = LENGTH) -> Snippet:
+def cut_key_snippet(text: str, terms: Sequence[Term]) -> Snippet:
     """For a passage found by meaning: the stretch with most of the terms, or else from its key sentence on."""
     text = text[:_MAX_CHARACTERS]
     if find(text, terms):
-        return cut_snippet(text, terms, length)
+        return cut_snippet(text, terms)
     start, _ = find_key_sentence(text)
-    return _collapse_whitespace(text, start, _to_word_end(text, min(len(text), start + length), (start, start)), ())
+    return _collapse_whitespace(text, start, _to_word_end(text, min(len(text), start + LENGTH), (start, start)), ())
 
 
 def _sentences(text: str) -> list[Span]:
@@ -117,7 +112,7 @@ def _sentences(text: str) -> list[Span]:
 def _find_terms(text: str, terms: Sequence[Term]) -> list[_TermMatch]:
     patterns = [_pattern_of(term) for term in terms]
     matches: list[_TermMatch] = []
-    if any(pattern for pattern in patterns):
+    if any(patterns):
         matches += _find_words(text, patterns)
     for number, term in enumerate(terms):
         for run in RUNS.findall(term.text):
@@ -201,14 +196,11 @@ def _best_cluster(matches: Sequence[_TermMatch], length: int) -> Span | None:
     best: tuple[int, int] = (0, 0)
     chosen: Span | None = None
     first = 0
-    inside: dict[int, int] = {}
+    inside: Counter[int] = Counter()
     for last, match in enumerate(matches):
-        inside[match.term] = inside.get(match.term, 0) + 1
+        inside[match.term] += 1
         while first < last and match.end - matches[first].start > length:
-            dropped = matches[first].term
-            inside[dropped] -= 1
-            if not inside[dropped]:
-                del inside[dropped]
+            inside -= Counter([matches[first].term])
             first += 1
         rank = (len(inside), last - first + 1)
         if rank > best:
@@ -218,10 +210,7 @@ def _best_cluster(matches: Sequence[_TermMatch], length: int) -> Span | None:
 
 def _expand(text: str, cluster: Span | None, length: int) -> Span:
     """The cluster with the text around it, from word to word."""
-    if cluster is None:
-        start = end = 0
-    else:
-        start, end = cluster
+    start, end = cluster or (0, 0)
     room = max(0, length - (end - start))
     start = max(0, start - room // 3)
     end = min(len(text), max(end, start + length))
@@ -231,18 +220,14 @@ def _expand(text: str, cluster: Span | None, length: int) -> Span:
 
 def _to_word_start(text: str, position: int, cluster: Span | None) -> int:
     limit = min(position + _WORD_LIMIT, cluster[0] if cluster else len(text))
-    for candidate in range(position, limit):
-        if candidate == 0 or text[candidate - 1].isspace():
-            return candidate
-    return position
+    starts = (here for here in range(position, limit) if here == 0 or text[here - 1].isspace())
+    return next(starts, position)
 
 
 def _to_word_end(text: str, position: int, cluster: Span | None) -> int:
     limit = max(position - _WORD_LIMIT, cluster[1] if cluster else 0)
-    for candidate in range(position, limit, -1):
-        if candidate == len(text) or text[candidate].isspace():
-            return candidate
-    return position
+    ends = (here for here in range(position, limit, -1) if here == len(text) or text[here].isspace())
+    return next(ends, position)
 
 
 def _join_spans(spans: Sequence[Span]) -> list[Span]:

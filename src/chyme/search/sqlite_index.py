@@ -1,33 +1,29 @@
-"""Search in the vault's own database."""
+"""Search in the vault's own database, by words and by meaning."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from sqlite3 import Connection
-from typing import Protocol
 
-from chyme.search.index import KeywordMatches
+from chyme.search.index import KeywordMatches, SemanticIndex
 from chyme.search.query.conditions import is_selective
 from chyme.search.query.parser import Query, Term, expression, neighbours
-from chyme.search.query.scoring_terms import ENOUGH, MOST_SCORED, TermCount, scoring_expressions
-from chyme.search.ranking.matches import Match, rank
-from chyme.search.tables import dictionary, keyword_queries
+from chyme.search.ranking.keyword_ranking import Match, rank
+from chyme.search.tables import dictionary, keyword_queries, vectors
 from chyme.search.tables.embedders import Embedder
-from chyme.search.tables.keyword_queries import Condition, Scope
+from chyme.search.tables.keyword_queries import Condition, Scope, all_of
+from chyme.search.vectors.cache import VectorCache
 
 _QUICK_LIMIT, _THOROUGH_LIMIT = 400, 5000
 _ONLY_NEWEST = "these words are almost everywhere; only the newest passages were compared"
 _MAX_COUNTED = 5000  # passages read for a total; if there are more, it is "at least"
-
-
-class SemanticIndex(Protocol):
-    """Finds passages by their meaning."""
-
-    def find_by_meaning(self, vector: Sequence[float], embedder: Embedder, where: Condition, count: int) -> list[Match]:
-        """As specified by `Index`."""
-
-    def meaning_note(self, embedder: Embedder) -> str | None:
-        """As specified by `Index`."""
+MOST_SCORED = 20_000
+_ENOUGH = 200
+_TermCount = tuple[Term, int]  # a term and the number of passages that contain it
+_ANY = all_of(()).sql
+_NOT_ALL = "not all vectors could be read yet; files may be missing that would be found by meaning"
+_FIRST_FACTOR, _SECOND_FACTOR = 2, 16  # times the wanted number is fetched: at first, and if that was too little
+_FEW, _MANY = 20_000, 200_000  # passages that meet a condition, compared one by one
 
 
 class SqliteIndex:
@@ -81,11 +77,90 @@ class SqliteIndex:
 
 def _choose_scope(db: Connection, terms: Sequence[Term], max_scored: int) -> Scope:
     """Which passages to score: all that match, unless they are too many."""
-    counted = [TermCount(term, keyword_queries.frequency(db, expression([term]))[0]) for term in terms]
-    if sum(term_count.passages for term_count in counted) <= max_scored:
+    counted = [(term, keyword_queries.frequency(db, expression([term]))[0]) for term in terms]
+    if sum(passages for _, passages in counted) <= max_scored:
         return Scope(expression(terms))
-    *preferred, last = scoring_expressions(counted, keyword_queries.count_passages(db), max_scored)
+    *preferred, last = _scoring_expressions(counted, keyword_queries.count_passages(db), max_scored)
     chosen = next(
-        (term_count for term_count in preferred if keyword_queries.frequency(db, term_count, ENOUGH)[0] == ENOUGH), last
+        (selective for selective in preferred if keyword_queries.frequency(db, selective, _ENOUGH)[0] == _ENOUGH), last
     )
     return Scope(chosen, keyword_queries.newest(db, chosen, max_scored))
+
+
+def _scoring_expressions(counted: Sequence[_TermCount], all_passages: int, max_scored: int) -> list[str]:
+    """Expressions to score by: use the first that matches at least _ENOUGH passages, otherwise the last.
+
+    Finding the passages of a word costs next to nothing; scoring one by BM25 costs thirty times as much. If the words
+    together match more passages than may be scored, only those with at least one of the rarer words are scored (the
+    frequent words still count in their scores), or else those with all words. BM25 gives nothing for a word in more
+    than half of all passages, so such words are dropped first.
+    """
+    useful = [(term, passages) for term, passages in counted if passages * 2 <= all_passages] or list(counted)
+    terms = [term for term, _ in useful]
+    if sum(passages for _, passages in useful) <= max_scored:
+        return [expression(terms)]
+    rare = _select_rarest(useful, max_scored)
+    few, many = expression(rare), expression([term for term in terms if term not in rare])
+    # One branch for each passage, so that no word counts twice.
+    with_rare = [f"(({few}) AND ({many})) OR (({few}) NOT ({many}))"] if few and many else []
+    with_all = [" AND ".join(f"({expression([term])})" for term in terms)] if len(terms) > 1 else []
+    return [*with_rare, *with_all, expression(terms)]
+
+
+def _select_rarest(counted: Sequence[_TermCount], remaining: int) -> list[Term]:
+    rare: list[Term] = []
+    for term, passages in sorted(counted, key=lambda term_count: term_count[1]):
+        remaining -= passages
+        if remaining < 0:
+            break
+        rare.append(term)
+    return rare
+
+
+class SqliteSemanticIndex:
+    """A `SemanticIndex`: the cache of vectors proposes passages, the database decides which are shown."""
+
+    def __init__(self, read: Callable[[], Connection], cache: VectorCache, few: int = _FEW, many: int = _MANY) -> None:
+        self._read = read
+        self._cache = cache
+        self._few = few
+        self._many = many
+
+    def find_by_meaning(self, vector: Sequence[float], embedder: Embedder, where: Condition, count: int) -> list[Match]:
+        found, complete = self._find_nearest(vector, embedder, where, count, _FIRST_FACTOR)
+        if complete:
+            return found
+        filtered = where.sql != _ANY
+        if filtered and (ids := self._ids_meeting(embedder, where, self._few)) is not None:
+            return self._nearest_of(ids, vector, embedder, where, count)
+        found, complete = self._find_nearest(vector, embedder, where, count, _SECOND_FACTOR)
+        if complete or not filtered or (ids := self._ids_meeting(embedder, where, self._many)) is None:
+            return found
+        return self._nearest_of(ids, vector, embedder, where, count)
+
+    def meaning_note(self, embedder: Embedder) -> str | None:
+        return None if self._cache.is_current(embedder) else _NOT_ALL
+
+    def _find_nearest(
+        self, vector: Sequence[float], embedder: Embedder, where: Condition, count: int, factor: int
+    ) -> tuple[list[Match], bool]:
+        """The nearest passages that meet the condition; and whether these are as many as wanted, or all there are."""
+        near = self._cache.nearest(vector, embedder, factor * count)
+        found = self._visible_matches(near, where)
+        if where.sql == _ANY:
+            self._cache.count_deleted(embedder, len(near) - len(found))
+        return found[:count], len(found) >= count or len(near) < factor * count
+
+    def _ids_meeting(self, embedder: Embedder, where: Condition, limit: int) -> list[int] | None:
+        """All passages of files that meet the condition, lowest id first; None if there are too many."""
+        ids = vectors.ids_of_files_where(self._read(), embedder.id, where, limit + 1)
+        return sorted(ids) if len(ids) <= limit else None
+
+    def _nearest_of(
+        self, ids: Sequence[int], vector: Sequence[float], embedder: Embedder, where: Condition, count: int
+    ) -> list[Match]:
+        return self._visible_matches(self._cache.nearest(vector, embedder, count, ids), where)
+
+    def _visible_matches(self, near: Sequence[tuple[int, float]], where: Condition) -> list[Match]:
+        files = vectors.visible(self._read(), [id_ for id_, _ in near], where)
+        return [Match(id_, files[id_], cosine) for id_, cosine in near if id_ in files]

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from sqlite3 import Connection
 
 from chyme.core.clock import now
-from chyme.core.files.moves import Move
 from chyme.core.store import digests, documents, file_requests, files
 from chyme.errors import UsageError
 from chyme.files.machine_names import is_machine_made
@@ -19,6 +18,7 @@ from chyme.understanding.edit_rules import DATE, TITLE
 from chyme.understanding.slug import Slug, propose_name, sure_date
 from chyme.understanding.tables import edits, renames
 from chyme.vault.file_renaming import FreeNames, RenameError, name_on_disk, path_beside, rename_on_disk, sync_folders
+from chyme.vault.moved_files import Move
 from chyme.vault.open_vault import OpenVault
 
 _AT_ONCE = 100  # files renamed between two transactions

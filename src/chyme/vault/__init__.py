@@ -1,1 +1,1 @@
-"""The vault's files: registry, renaming, trash, private files."""
+"""The vault's files: registered, moved, renamed, vanished, in the trash, private."""

@@ -6,15 +6,16 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from sqlite3 import Connection
 
-from chyme.core.files.moves import DISPLACED, TRASH_REASON, TRASHED, Move, displaced_path, trashed_path
 from chyme.core.pipeline import output_updates, transitions
 from chyme.core.pipeline.again import reset
 from chyme.core.pipeline.document_state import captured_address
 from chyme.core.pipeline.registry_rules import Rules
 from chyme.core.store import artifacts, digest_queue, digests, documents, events, files, leases, text_places
+from chyme.core.store.files import TRASHED
 from chyme.core.store.sqlite.database import Database
 from chyme.model import File, Form, Seen, iso
 from chyme.text.titles import title_from_json
+from chyme.vault.moved_files import DISPLACED, TRASH_REASON, Move, displaced_path, trashed_path
 
 
 class FileRegistry:

@@ -8,14 +8,13 @@ import unicodedata
 from collections.abc import Callable, Iterable
 from itertools import count
 
-from chyme.core.files.moves import Move
-from chyme.core.files.vault_folder import decode_path, encode_path, stamp_of
+from chyme.core.files.vault_folder import decode_path, encode_path, raw_path, stamp_of
 from chyme.errors import UsageError
-from chyme.files.machine_names import without_extension
-from chyme.files.numbered_names import numbered_name
 from chyme.model import File, Seen
+from chyme.vault.file_names import numbered_name
+from chyme.vault.moved_files import Move
 from chyme.vault.open_vault import OpenVault
-from chyme.vault.safe_rename import rename_in
+from chyme.vault.safe_move import rename_in
 
 _MAX_TRIES = 100
 
@@ -33,14 +32,11 @@ class FreeNames:
 
     def take(self, file: File, wanted: str) -> str:
         """Reserve and return the wanted name, or the first numbered one that is free."""
-        taken = self._names_in(_folder_of(_raw_path(file)))
-        extension = wanted[len(without_extension(wanted)) :]
-        for number in count(1):
-            name = numbered_name(wanted, number, extension)
-            if _normalise(name) not in taken:
-                taken.add(_normalise(name))
-                return name
-        raise AssertionError("there is always another number")
+        taken = self._names_in(_folder_of(raw_path(file)))
+        numbered = (numbered_name(wanted, number) for number in count(1))
+        name = next(name for name in numbered if _normalise(name) not in taken)
+        taken.add(_normalise(name))
+        return name
 
     def _names_in(self, folder: str) -> set[str]:
         if folder not in self._taken:
@@ -57,7 +53,7 @@ def rename_on_disk(vault: OpenVault, file: File, name: str, another: Callable[[]
 
     Raises RenameError, and changes nothing, if that fails.
     """
-    raw = _raw_path(file)
+    raw = raw_path(file)
     try:
         with vault.folder.open_folder(_folder_of(raw)) as handle:
             _refuse_changed(vault, file, raw)
@@ -86,7 +82,7 @@ def sync_folders(vault: OpenVault, moves: Iterable[Move]) -> None:
 
 def path_beside(file: File, name: str) -> str:
     """The path of a file of this name in the same folder."""
-    return encode_path(raw_path_beside(_raw_path(file), name))[0]
+    return encode_path(raw_path_beside(raw_path(file), name))[0]
 
 
 def raw_path_beside(raw: str, name: str) -> str:
@@ -120,10 +116,6 @@ def _move_to(vault: OpenVault, file: File, raw: str) -> Move:
     status = vault.folder.status(raw)
     stamp = stamp_of(status) if status is not None else file.stamp
     return Move(file.id, Seen(path, escaped, file.kind, file.mime, stamp, file.hash))
-
-
-def _raw_path(file: File) -> str:
-    return decode_path(file.path) if file.escaped else file.path
 
 
 def _folder_of(raw: str) -> str:

@@ -13,19 +13,17 @@ from dataclasses import asdict, dataclass
 from itertools import count
 
 from chyme.core.clock import now
-from chyme.core.files.vault_folder import FOLDER_ITSELF, decode_path, encode_path, is_state
+from chyme.core.files.vault_folder import FOLDER_ITSELF, decode_path, encode_path, is_state, raw_path
 from chyme.core.store import files
 from chyme.errors import UsageError, VaultError
-from chyme.files.machine_names import without_extension
-from chyme.files.numbered_names import numbered_name
 from chyme.model import File, iso
+from chyme.vault.file_names import numbered_name
 from chyme.vault.open_vault import OpenVault
-from chyme.vault.safe_move import move
+from chyme.vault.safe_move import NEW_FILE, move
 
 FOLDER = "trash"
 NOTE = ".json"
 NOTE_BYTES = 100_000
-_CREATE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _ID = re.compile(r"[0-9]{8}T[0-9]{12}Z-[0-9a-f]{8}")
 
 
@@ -75,7 +73,7 @@ class Trash:
             wanted = [self._find_entry(trash, id_) for id_ in dict.fromkeys(ids)]
             restored: list[RestoredFile] = []
             try:
-                for entry, _ in wanted:
+                for entry in wanted:
                     restored.append(self._restore(trash, entry))
             finally:  # if one fails, those before it are back
                 if restored:
@@ -87,11 +85,14 @@ class Trash:
         with self._open_trash() as trash:
             wanted = [entry.id for entry in self.list_all()] if ids is None else list(dict.fromkeys(ids))
             found = [self._find_entry(trash, id_) for id_ in wanted]
-            for entry, _ in found:
+            for entry in found:
                 _delete(trash, entry.id)
             # Before the notes are read: a file gets its note before it is hidden.
             hidden = files.in_trash(self._vault.database.read())
-            self._purge_deleted(hidden, {note[1] for id_ in _list_ids(trash) if (note := self._read_note(trash, id_))})
+            in_trash = {note[1] for id_ in _list_ids(trash) if (note := self._read_note(trash, id_))}
+            for file in hidden:
+                if file.id not in in_trash:  # even if its note was deleted by hand
+                    self._vault.registry.purge(file)
         self._on_purged()
         return len(found)
 
@@ -103,7 +104,7 @@ class Trash:
 
     def _put(self, file: File) -> TrashEntry:
         deleted_at = now()
-        raw = decode_path(file.path) if file.escaped else file.path
+        raw = raw_path(file)
         folder, _, name = raw.rpartition("/")
         id_ = f"{deleted_at:%Y%m%dT%H%M%S%f}Z-{secrets.token_hex(4)}"
         entry = TrashEntry(id_, file.path, iso(deleted_at), file.size)
@@ -132,12 +133,11 @@ class Trash:
     def _restore(self, trash: int, entry: TrashEntry) -> RestoredFile:
         raw = decode_path(entry.path)
         folder, _, name = raw.rpartition("/")
-        extension = name[len(without_extension(name)) :]
         try:
             with _open_entry(trash, entry.id) as source, self._vault.folder.open_folder(folder, make=True) as target:
                 stored_name = next(iter(os.listdir(source)))
                 for number in count(1):
-                    free = numbered_name(name, number, extension)
+                    free = numbered_name(name, number)
                     with contextlib.suppress(FileExistsError):
                         move(source, stored_name, target, free)
                         break
@@ -148,17 +148,11 @@ class Trash:
         path = f"{folder}/{free}" if folder else free
         return RestoredFile(entry.id, entry.path, encode_path(path)[0])
 
-    def _purge_deleted(self, hidden: Sequence[File], in_trash: set[int]) -> None:
-        """Forget hidden files without a note, even if it was deleted by hand, unless they have reappeared elsewhere."""
-        for file in hidden:
-            if file.id not in in_trash:
-                self._vault.registry.purge(file)
-
-    def _find_entry(self, trash: int, id_: str) -> tuple[TrashEntry, int]:
+    def _find_entry(self, trash: int, id_: str) -> TrashEntry:
         found = self._read_note(trash, id_)
         if found is None:
             raise NotInTrash(f"{id_[:50]!r}: is not in the trash; 'chyme trash list' shows what is")
-        return found
+        return found[0]
 
     def _read_note(self, trash: int, id_: str) -> tuple[TrashEntry, int] | None:
         """Read the note of a file in the trash: its entry, and its id in the database."""
@@ -216,7 +210,7 @@ def _refuse_missing(folder: int, name: str) -> None:
 
 def _write_note(trash: int, entry: TrashEntry, file_id: int) -> None:
     note = json.dumps({**asdict(entry), "file_id": file_id}, ensure_ascii=False).encode()
-    with open(os.open(entry.id + NOTE, _CREATE_FLAGS, 0o600, dir_fd=trash), "wb") as stream:
+    with open(os.open(entry.id + NOTE, NEW_FILE, 0o600, dir_fd=trash), "wb") as stream:
         stream.write(note)
         stream.flush()
         os.fsync(stream.fileno())

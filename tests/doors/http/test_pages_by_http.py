@@ -19,7 +19,7 @@ from chyme.application.app import App
 from chyme.documents.pages import pdf_renderer
 from chyme.documents.pages.cache import PageCache
 from chyme.documents.pages.pdf_renderer import PdfPageRenderer
-from chyme.search.page_highlights import spans_of
+from chyme.search.match_location import spans_of
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 

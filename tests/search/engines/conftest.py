@@ -13,12 +13,11 @@ from engine_servers import Server, absent, both_running
 from chyme.search.engines.remote_index import RemoteIndex
 from chyme.search.index import Index, KeywordMatches
 from chyme.search.query.parser import Query
-from chyme.search.ranking.matches import Match
-from chyme.search.sqlite_index import SqliteIndex
+from chyme.search.ranking.keyword_ranking import Match
+from chyme.search.sqlite_index import SqliteIndex, SqliteSemanticIndex
 from chyme.search.tables.embedders import Embedder
 from chyme.search.tables.keyword_queries import Condition
 from chyme.search.vectors.cache import VectorCache
-from chyme.search.vectors.passage_search import SqliteSemanticIndex
 
 
 class NobodyElse:

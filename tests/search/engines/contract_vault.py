@@ -12,10 +12,10 @@ from sqlite3 import Connection
 from chyme.core.store.sqlite.database import Database
 from chyme.model import Kind, Passage, Place
 from chyme.search.index import Index, KeywordMatches
-from chyme.search.name_terms import name_terms
 from chyme.search.query.conditions import conditions_of
 from chyme.search.query.parser import parse
 from chyme.search.query.spelling import words_of
+from chyme.search.searchable_texts import name_terms
 from chyme.search.tables import embedders, passages, vectors
 from chyme.search.tables.embedders import Embedder
 from chyme.search.tables.keyword_queries import Condition
@@ -60,7 +60,7 @@ class ContractVault:
                 """,
                 (file_id, title, date, json.dumps(list(tags))),
             )
-            passages.write_names(db, file_id, terms.name, terms.title, terms.tags, terms.summary, terms.words)
+            passages.write_names(db, file_id, terms)
             passages.replace(db, file_id, "search-keyword", _cut(texts), words_of(texts))
             return int(file_id)
 

@@ -11,7 +11,7 @@ from contract_vault import ContractVault, Vector
 
 from chyme.model import Kind
 from chyme.search.index import Index
-from chyme.search.query_embedding.protocol import QueryVector
+from chyme.search.query_embedding.query_vectors import QueryVector
 from chyme.search.search import Search
 from chyme.search.tables import embedders, passages, vectors
 

@@ -20,10 +20,9 @@ from chyme.search.engines.meilisearch import Meilisearch, SearchRequest
 from chyme.search.engines.qdrant import Qdrant
 from chyme.search.engines.remote_index import RemoteIndex
 from chyme.search.engines.vault_engines import VaultEngines
-from chyme.search.sqlite_index import SqliteIndex
+from chyme.search.sqlite_index import SqliteIndex, SqliteSemanticIndex
 from chyme.search.tables import engine_outbox
 from chyme.search.vectors.cache import VectorCache
-from chyme.search.vectors.passage_search import SqliteSemanticIndex
 
 KEY = "a-secret-of-the-tests"
 DEEP = "[" * 100_000 + "]" * 100_000

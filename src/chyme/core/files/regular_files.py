@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 import stat
 from pathlib import Path
@@ -18,6 +19,15 @@ def open_lock(path: Path) -> BinaryIO:
     """Open a file to lock, creating it if missing; its content is not touched."""
     flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     return _as_regular_file(os.open(path, flags, 0o600), path, "r+b")
+
+
+def try_lock(file: int | BinaryIO) -> bool:
+    """Lock an open file or folder unless another process has it; the lock ends with the process."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def _as_regular_file(handle: int, path: Path, mode: Literal["rb", "r+b"]) -> BinaryIO:

@@ -160,6 +160,11 @@ def decode_path(path: str) -> str:
     return "/".join(_unescape(name) if _is_escape(name) else name for name in path.split("/"))
 
 
+def raw_path(file: File) -> str:
+    """The path of a file as the disk spells it."""
+    return decode_path(file.path) if file.escaped else file.path
+
+
 def _is_text(name: str) -> bool:
     try:
         name.encode("utf-8")

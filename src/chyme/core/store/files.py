@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from sqlite3 import Connection
 from typing import Any
 
-from chyme.core.files.moves import TRASHED
 from chyme.model import File, Kind, Seen, Stamp
 
+TRASHED = ".chyme/trashed/"  # placeholder path of a file that a person put into the trash; never on disk
 _COLUMNS = (
     "id, path, name, kind, mime, dev, inode, size, mtime_ns, hash, generation, escaped, vanished_at, "
     "created_at, updated_at"

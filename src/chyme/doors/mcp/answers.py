@@ -13,12 +13,12 @@ from chyme.doors.mcp.citations import Citation, cite, describe_place, link
 from chyme.doors.mcp.schemas import Hit, Hits, Listed, Listing, Piece, Reading
 from chyme.errors import UsageError
 from chyme.model import iso
-from chyme.search.file_list import Card, Filters
 from chyme.search.query.parser import parse
 from chyme.search.query.spelling import words_of
 from chyme.search.results import Hit as Found
 from chyme.search.search import Mode
 from chyme.search.snippets import to_plain
+from chyme.search.tables.listing import Card, Filters
 
 SPARE, DEEP = 20, 500  # extra results, because private files are left out; DEEP where they crowd out others
 PIECE = 4_000  # characters: a longer piece is split, so that any limit can be respected

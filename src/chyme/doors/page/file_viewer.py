@@ -14,8 +14,7 @@ from chyme.core.store import files
 from chyme.digester import Makes
 from chyme.doors.page.place_parameters import PlaceParameters
 from chyme.doors.page.text_view import MARKDOWN, TABLES, text_part
-from chyme.files.link_files import LINK_BYTES, link_note_in, remove_credentials
-from chyme.files.link_notes import LinkNote
+from chyme.files.link_files import LINK_BYTES, LinkNote, link_note_in, remove_credentials
 from chyme.model import File, Form, Kind
 from chyme.speech.transcripts.json_format import format_speaker_label
 from chyme.speech.transcripts.word_timestamps import timed_words

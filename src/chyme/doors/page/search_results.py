@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 from chyme.doors.page import hit_address
 from chyme.doors.page.rendering import encode_path, format_time
 from chyme.model import Form, Kind, Place
-from chyme.search.file_list import Card
 from chyme.search.query.parser import replace_word
 from chyme.search.results import Hit, Piece, SearchResult
 from chyme.search.snippets import Snippet
+from chyme.search.tables.listing import Card
 from chyme.text.display import printable
 
 MATCH_REASONS = {

@@ -18,10 +18,11 @@ from chyme.doors.page.rendering import page
 from chyme.doors.page.search_results import only_by_meaning, result_page
 from chyme.doors.page.view_parameters import ViewParameters, parse_view
 from chyme.errors import UsageError
-from chyme.search.file_list import SORTS, Card
+from chyme.search.file_list import SORTS
 from chyme.search.results import SearchResult
 from chyme.search.search import Search
 from chyme.search.tables.facets import Facets
+from chyme.search.tables.listing import Card
 
 CARDS_PER_PAGE = 60  # of one sheet: fills the rows of grids with 2, 3, 4, 5, 6, 10 and 12 columns
 HITS = 20

@@ -9,8 +9,9 @@ from urllib.parse import urlencode
 
 from fastapi import Request
 
-from chyme.search.file_list import KINDS, SORTS, STATES, Filters
+from chyme.search.file_list import KINDS, SORTS, STATES
 from chyme.search.query.parser import LONGEST_QUESTION, protect_words, replace_word
+from chyme.search.tables.listing import Filters
 
 GRID, TABLE = "grid", "table"
 DOWN_FIRST = ("added", "date", "size")  # sort orders that show the newest or largest first

@@ -74,6 +74,15 @@ class SearchServer:
         except _PARSE_ERRORS as error:
             self._fail(f"answered {method} {path.partition('?')[0]} with something other than was asked for", error)
 
+    def ask_if_there(self, method: str, path: str, *, seconds: float, read: Callable[[Any], T]) -> T | None:
+        """The same, or None if there is no such thing on the server."""
+        try:
+            return self.ask(method, path, seconds=seconds, read=read)
+        except ServerFailed as error:
+            if error.status == 404:
+                return None
+            raise
+
     def without_key(self, text: str) -> str:
         """The text without the key: a server, or a proxy before it, may repeat what it was sent."""
         return text.replace(self._key, "…") if self._key else text

@@ -14,10 +14,10 @@ from chyme.search.engines.vault_engines import NAME_FIELDS, VaultEngines
 from chyme.search.engines.word_encoding import EnginePhrase, engine_phrases
 from chyme.search.index import KeywordMatches
 from chyme.search.query.parser import Query, expression, neighbours
-from chyme.search.ranking.matches import NAME_WEIGHTS, Match, rank
-from chyme.search.tables import dictionary, engine_result_checks, keyword_queries
-from chyme.search.tables.fts_totals import totals
+from chyme.search.ranking.keyword_ranking import NAME_WEIGHTS, Match, rank
+from chyme.search.tables import dictionary, engine_entries, keyword_queries
 from chyme.search.tables.keyword_queries import Condition
+from chyme.search.tables.passages import totals
 
 _CANDIDATE_LIMITS = (300, 1000, 5000)  # candidates to fetch, growing while too few of them meet the conditions
 _MAX_COUNTED = 5000  # passages read for a total
@@ -70,11 +70,7 @@ def find_by_words(
 
 def _phrase_weights(words: Meilisearch, *indexes: tuple[str, int, Counter[EnginePhrase]]) -> list[_Weights]:
     """The weights of the phrases in their index, by how rare they are; phrases that are not in it are left out."""
-    requests = [
-        SearchRequest(index, _format_query([phrase]), every_word=True)
-        for index, _, phrases in indexes
-        for phrase in phrases
-    ]
+    requests = [SearchRequest(index, _format_query([phrase])) for index, _, phrases in indexes for phrase in phrases]
     counts = iter(words.count(requests))
     weights: list[_Weights] = []
     for _, texts, phrases in indexes:
@@ -86,12 +82,7 @@ def _phrase_weights(words: Meilisearch, *indexes: tuple[str, int, Counter[Engine
 
 
 def _candidates(
-    words: Meilisearch,
-    index: str,
-    fields: Sequence[str],
-    weights: _Weights,
-    among: Collection[int] | None,
-    limit: int,
+    words: Meilisearch, index: str, fields: Sequence[str], weights: _Weights, among: Collection[int] | None, limit: int
 ) -> Sequence[_Document]:
     """Texts with several of the rarest words, then with single ones.
 
@@ -108,13 +99,7 @@ def _candidates(
         for phrases in combinations(list(weights)[:words_used], size)
     ]
     requests = [
-        SearchRequest(
-            index,
-            _format_query(phrases),
-            every_word=True,
-            weight=sum(weights[phrase] for phrase in phrases),
-            filter=filter_,
-        )
+        SearchRequest(index, _format_query(phrases), weight=sum(weights[phrase] for phrase in phrases), filter=filter_)
         for phrases in combinations_
         if sum(phrase.prefix for phrase in phrases) <= 1
     ]
@@ -134,12 +119,12 @@ def _format_query(phrases: Iterable[EnginePhrase]) -> str:
 
 
 def _known_texts(db: Connection, texts: Sequence[_Document], where: Condition, but: Collection[int]) -> list[_Document]:
-    owners = engine_result_checks.known_passages(db, [_passage_id(text) for text in texts], where)
+    owners = engine_entries.known_passages(db, [_passage_id(text) for text in texts], where)
     return [text for text in texts if owners.get(_passage_id(text)) == text["file_id"] and text["file_id"] not in but]
 
 
 def _known_names(db: Connection, names: Sequence[_Document], where: Condition, but: Collection[int]) -> list[_Document]:
-    known = engine_result_checks.known_files(db, [name["file_id"] for name in names], where)
+    known = engine_entries.known_files(db, [name["file_id"] for name in names], where)
     return [name for name in names if name["file_id"] in known and name["file_id"] not in but]
 
 

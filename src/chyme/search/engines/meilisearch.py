@@ -21,7 +21,6 @@ class SearchRequest:
 
     index: str
     words: str
-    every_word: bool = False  # otherwise the most frequent words are dropped, until only the rarest is left
     weight: float = 1.0  # relative to the other questions
     filter: str | None = None
 
@@ -45,16 +44,9 @@ class Meilisearch:
         def has_settings(actual: Any) -> bool:
             return all(_setting_matches(actual.get(name), wanted) for name, wanted in settings.items())
 
-        path = f"/indexes/{index}"
-        try:
-            key = self._server.ask("GET", path, seconds=WRITE_SECONDS, read=lambda response: response["primaryKey"])
-            return bool(key == "id") and self._server.ask(
-                "GET", f"{path}/settings", seconds=WRITE_SECONDS, read=has_settings
-            )
-        except ServerFailed as error:
-            if error.status == 404:
-                return False
-            raise
+        ask, path = self._server.ask_if_there, f"/indexes/{index}"
+        key = ask("GET", path, seconds=WRITE_SECONDS, read=lambda response: response["primaryKey"])
+        return key == "id" and bool(ask("GET", f"{path}/settings", seconds=WRITE_SECONDS, read=has_settings))
 
     def create_index(self, index: str, settings: Mapping[str, object]) -> None:
         """Create an index, replacing an existing one; returns once that is done."""
@@ -87,13 +79,8 @@ class Meilisearch:
 
     def field(self, index: str, id_: str, name: str) -> str | None:
         """A field of a document; None if there is no such document."""
-        try:
-            path = f"/indexes/{index}/documents/{id_}"
-            return self._server.ask("GET", path, seconds=WRITE_SECONDS, read=lambda response: str(response[name]))
-        except ServerFailed as error:
-            if error.status == 404:
-                return None
-            raise
+        path = f"/indexes/{index}/documents/{id_}"
+        return self._server.ask_if_there("GET", path, seconds=WRITE_SECONDS, read=lambda response: str(response[name]))
 
     def documents(self, index: str, fields: Sequence[str]) -> Iterator[dict[str, Any]]:
         """These fields of all documents."""
@@ -181,7 +168,7 @@ def _query(request: SearchRequest) -> dict[str, object]:
     query: dict[str, object] = {
         "indexUid": request.index,
         "q": request.words,
-        "matchingStrategy": "all" if request.every_word else "frequency",
+        "matchingStrategy": "all",  # every word
     }
     if request.filter:
         query["filter"] = request.filter

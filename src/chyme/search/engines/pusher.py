@@ -3,28 +3,26 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from sqlite3 import Connection
-from typing import BinaryIO, NoReturn, Protocol
+from typing import NoReturn, Protocol
 
-from chyme.core.files.regular_files import open_lock
+from chyme.core.files.regular_files import open_lock, try_lock
 from chyme.core.store import vault_properties
 from chyme.core.store.sqlite.database import Database
 from chyme.errors import ChymeError
 from chyme.model import iso
 from chyme.search.engines.http_client import ServerFailed
-from chyme.search.engines.outbox_batch import Batch, batch_of, next_batch
 from chyme.search.engines.qdrant import Point
-from chyme.search.engines.sync_marker import SyncMarker
-from chyme.search.engines.vault_engines import NAME_FIELDS, VaultEngines
+from chyme.search.engines.vault_engines import NAME_FIELDS, SyncMarker, VaultEngines
 from chyme.search.engines.word_encoding import engine_words
 from chyme.search.tables import embedders, engine_entries, engine_outbox
 from chyme.search.tables.embedders import Embedder
+from chyme.search.tables.engine_entries import Batch, batch_of, next_batch
 
 _MAX_DOCUMENTS, _MAX_NUMBERS = 2000, 400_000  # in one request
 _MIN_PAUSE, _MAX_PAUSE = 1.0, 60.0
@@ -142,7 +140,7 @@ class Pusher:
 
     def _is_due(self) -> bool:
         long_ago = self._last_check is None or time.monotonic() - self._last_check > _CHECK_SECONDS
-        return long_ago or self._failure is not None or engine_outbox.find_oldest(self._database.read()) is not None
+        return long_ago or self._failure is not None or bool(engine_outbox.list_changed(self._database.read(), 1))
 
     @contextlib.contextmanager
     def _exclusive(self, patience: float | None) -> Iterator[bool]:
@@ -152,7 +150,7 @@ class Pusher:
         """
         with self._turn_lock, open_lock(self._database.path.with_name(_LOCK_FILE)) as lock:
             deadline = None if patience is None else time.monotonic() + patience
-            while not (alone := _try_lock(lock)) and not self._stopping.wait(_LOCK_SECONDS):
+            while not (alone := try_lock(lock)) and not self._stopping.wait(_LOCK_SECONDS):
                 if deadline is not None and time.monotonic() > deadline:
                     raise PusherBusy("another process is updating the search engines")
             yield alone
@@ -288,11 +286,3 @@ class Pusher:
         for start in range(0, len(points), step):
             self._engines.meaning.put(collection, points[start : start + step])
         self._engines.meaning.delete_except(collection, file_ids, [point.id for point in points])
-
-
-def _try_lock(lock: BinaryIO) -> bool:
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True

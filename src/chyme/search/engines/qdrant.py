@@ -7,7 +7,8 @@ from array import array
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from chyme.search.engines.http_client import SearchServer, ServerFailed, number
+from chyme.search.engines.http_client import SearchServer, number
+from chyme.search.ranking.keyword_ranking import Match
 
 SEARCH_SECONDS, WRITE_SECONDS = 1.5, 120.0
 _PAGE_SIZE = 5000
@@ -20,14 +21,6 @@ class Point(NamedTuple):
     id: int
     file_id: int
     vector: bytes  # float32, little-endian
-
-
-class ScoredPoint(NamedTuple):
-    """A matching point and its cosine."""
-
-    id: int
-    file_id: int
-    score: float
 
 
 class Qdrant:
@@ -58,12 +51,8 @@ class Qdrant:
             size = collection_info["config"]["params"]["vectors"].get("size")
             return bool(size == dimension and "file_id" in collection_info["payload_schema"])
 
-        try:
-            return self._server.ask("GET", f"/collections/{collection}", seconds=WRITE_SECONDS, read=is_ready)
-        except ServerFailed as error:
-            if error.status == 404:
-                return False
-            raise
+        path = f"/collections/{collection}"
+        return bool(self._server.ask_if_there("GET", path, seconds=WRITE_SECONDS, read=is_ready))
 
     def create_collection(self, collection: str, dimension: int) -> None:
         """Create a collection, replacing an existing one."""
@@ -74,11 +63,8 @@ class Qdrant:
 
     def delete_collection(self, collection: str) -> None:
         """Delete a collection, if there is one."""
-        try:
-            self._write("DELETE", f"/collections/{collection}", None)
-        except ServerFailed as error:
-            if error.status != 404:
-                raise
+        path = f"/collections/{collection}"
+        self._server.ask_if_there("DELETE", path, seconds=WRITE_SECONDS, read=lambda response: response["result"])
 
     def put(self, collection: str, points: Sequence[Point]) -> None:
         """Add points, replacing those with the same id."""
@@ -99,8 +85,8 @@ class Qdrant:
 
     def find_nearest(
         self, collection: str, vector: Sequence[float], limit: int, file_ids: Collection[int] | None = None
-    ) -> list[ScoredPoint]:
-        """Points nearest to the vector, best first; among these files only, if given."""
+    ) -> list[Match]:
+        """Points nearest to the vector with their cosines, best first; among these files only, if given."""
         payload: dict[str, object] = {
             "query": list(vector),
             "limit": limit,
@@ -130,7 +116,7 @@ class Qdrant:
         self._server.close()
 
     def _write(self, method: str, path: str, payload: object) -> None:
-        self._server.ask(method, path, payload, seconds=WRITE_SECONDS, read=lambda payload: payload["result"])
+        self._server.ask(method, path, payload, seconds=WRITE_SECONDS, read=lambda response: response["result"])
 
 
 def _file_filter(file_ids: Collection[int]) -> dict[str, object]:
@@ -141,8 +127,8 @@ def _parse_point(point: Any) -> tuple[int, int]:
     return number(point["id"]), number(point["payload"]["file_id"])
 
 
-def _parse_scored(response: Any) -> list[ScoredPoint]:
-    found = [ScoredPoint(*_parse_point(point), float(point["score"])) for point in response["result"]["points"]]
+def _parse_scored(response: Any) -> list[Match]:
+    found = [Match(*_parse_point(point), float(point["score"])) for point in response["result"]["points"]]
     if not all(math.isfinite(near.score) for near in found):
         raise ValueError("a cosine is a number")
     return found

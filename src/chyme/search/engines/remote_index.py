@@ -11,8 +11,8 @@ from chyme.search.engines.keyword_search import find_by_words
 from chyme.search.engines.vault_engines import VaultEngines
 from chyme.search.index import Index, KeywordMatches
 from chyme.search.query.parser import Query
-from chyme.search.ranking.matches import Match
-from chyme.search.tables import engine_outbox, engine_result_checks, keyword_queries, vectors
+from chyme.search.ranking.keyword_ranking import Match
+from chyme.search.tables import engine_outbox, keyword_queries, vectors
 from chyme.search.tables.embedders import Embedder
 from chyme.search.tables.keyword_queries import Condition
 
@@ -61,7 +61,7 @@ class RemoteIndex:
         if why_not is not None:
             return self._local.find_by_meaning(vector, embedder, where, count)
         try:
-            found = self._find_nearest(db, vector, embedder, where, count, unpushed)
+            found = self._find_nearest(vector, embedder, where, count, unpushed)
         except ServerFailed as error:
             self._meaning_breaker.record_failure(error)
             return self._local.find_by_meaning(vector, embedder, where, count)
@@ -84,14 +84,9 @@ class RemoteIndex:
         return KeywordMatches(tuple(files[:last]), found.total + local.total, found.exact and local.exact, found.notes)
 
     def _find_nearest(
-        self,
-        db: Connection,
-        vector: Sequence[float],
-        embedder: Embedder,
-        where: Condition,
-        count: int,
-        excluded: Collection[int],
+        self, vector: Sequence[float], embedder: Embedder, where: Condition, count: int, excluded: Collection[int]
     ) -> list[Match]:
+        db = self._read()
         among = _files_if_few(db, where)
         if among is not None and not among:
             return []
@@ -99,11 +94,11 @@ class RemoteIndex:
         found: list[Match] = []
         for limit in (count, *(limit for limit in _POINT_LIMITS if limit > count)):
             near = self._engines.meaning.find_nearest(collection, vector, limit, among)
-            visible = vectors.visible(db, [point.id for point in near], where)
+            visible = vectors.visible(db, [match.passage_id for match in near], where)
             found = [
-                Match(point.id, point.file_id, point.score)
-                for point in near
-                if visible.get(point.id) == point.file_id and point.file_id not in excluded
+                match
+                for match in near
+                if visible.get(match.passage_id) == match.file_id and match.file_id not in excluded
             ]
             if len(found) >= count or len(near) < limit:
                 break
@@ -139,12 +134,14 @@ def _unpushed_files(db: Connection, breaker: _CircuitBreaker) -> tuple[set[int],
 
 
 def _and_not_pushed(where: Condition) -> Condition:
-    return keyword_queries.all_of([where, engine_result_checks.not_pushed_yet()])
+    """Also: files whose present state the engines do not have, or which they must not have at all."""
+    unpushed = Condition("files.id IN (SELECT file_id FROM outbox UNION ALL SELECT file_id FROM kept_here)")
+    return keyword_queries.all_of([where, unpushed])
 
 
 def _files_if_few(db: Connection, where: Condition) -> list[int] | None:
     """The files that meet the condition if they are few; None if they are many."""
     if where.sql == _ANY:
         return None
-    files = engine_result_checks.files_that_meet(db, where, _MAX_LISTED + 1)
+    files = keyword_queries.files_that_meet(db, where, _MAX_LISTED + 1)
     return files if len(files) <= _MAX_LISTED else None

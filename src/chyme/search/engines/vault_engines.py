@@ -1,4 +1,4 @@
-"""The search servers of a vault, and the names of their indexes and collections."""
+"""The search servers of a vault, the names of their indexes and collections, and which state of the vault they have."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from chyme.search.engines.qdrant import Qdrant
 from chyme.search.tables import engine_outbox
 
 _PROPERTY = "engines_vault"
-
 # Texts are sent tokenised, folded and stemmed, and are scored by chyme: Meilisearch only finds words.
 _INDEX_SETTINGS: dict[str, object] = {
     "rankingRules": ["words"],
@@ -29,6 +28,8 @@ _INDEX_SETTINGS: dict[str, object] = {
     "pagination": {"maxTotalHits": 100_000},
 }
 NAME_FIELDS = ("name", "title", "tags", "summary")
+_SYNC_PROPERTY = "engines_told"
+_SYNC_DOCUMENT, _SYNC_FIELD = "told", "number"
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,3 +117,37 @@ def vault_name(database: Database) -> str:
 def _read_claim(db: Connection) -> _Claim | None:
     fields = (vault_properties.value_of(db, _PROPERTY) or "").split()
     return _Claim(*fields) if len(fields) == len(_Claim._fields) else None
+
+
+class SyncMarker:
+    """A number that shows which state of the vault the engines have: both sides store it, and every push changes it.
+
+    If a database does not know the engines' number, it is not the one that pushed: the database or the engines were
+    restored from a backup. The number is stored here before it is sent to the engines, and the pushed data was read
+    before that. So a database that knows the number has everything the engines were sent, or still has it in its
+    outbox. Use it only while no other process pushes.
+    """
+
+    def __init__(self, database: Database, engines: VaultEngines) -> None:
+        self._database = database
+        self._engines = engines
+        self._number = ""
+
+    def is_from_this_database(self) -> bool:
+        """Whether this very database pushed what the engines hold. Raises ServerFailed."""
+        self._number = self._engines.words.field(self._engines.sync_index, _SYNC_DOCUMENT, _SYNC_FIELD) or ""
+        known_numbers = vault_properties.value_of(self._database.read(), _SYNC_PROPERTY) or ""
+        return bool(self._number) and self._number in known_numbers.split()
+
+    def renew(self) -> None:
+        """Change the number; call this between reading and pushing. Raises ServerFailed."""
+        number = secrets.token_hex(8)
+        numbers = f"{number} {self._number}"  # after a crash here, the engines may have either of them
+        self._database.write(lambda db: vault_properties.put(db, _SYNC_PROPERTY, numbers))
+        words = self._engines.words
+        words.wait_for_tasks([words.put(self._engines.sync_index, [{"id": _SYNC_DOCUMENT, _SYNC_FIELD: number}])])
+        self._number = number
+
+    def confirm(self, db: Connection) -> None:
+        """Record a finished push, in the transaction that removes its files from the outbox."""
+        vault_properties.put(db, _SYNC_PROPERTY, self._number)

@@ -8,8 +8,8 @@ from sqlite3 import Connection
 
 from chyme.errors import UsageError
 from chyme.model import Kind
-from chyme.search.query.parser import Filter, Query, Term, date_range, expression
-from chyme.search.tables import engine_result_checks, keyword_queries
+from chyme.search.query.parser import Query, Term, date_range, expression
+from chyme.search.tables import keyword_queries
 from chyme.search.tables.keyword_queries import Condition
 from chyme.speech.people.names import find_by_name, no_match_message, parse_person_number
 from chyme.speech.people.tables import people
@@ -34,7 +34,7 @@ def conditions_of(db: Connection, query: Query) -> tuple[Condition, tuple[str, .
     conditions: list[Condition] = []
     notes: list[str] = []
     for number, filter_ in enumerate(query.filters):
-        condition, note = _parse_filter(db, number, filter_)
+        condition, note = _PARSERS[filter_.field](db, number, filter_.value)
         if condition is not None:
             conditions.append(keyword_queries.negate(condition) if filter_.negated else condition)
         if note:
@@ -56,16 +56,6 @@ def _required_phrases(terms: Sequence[Term]) -> list[Term]:
     return [term for term in terms if term.phrase] if len(terms) > 1 else []
 
 
-def _parse_filter(db: Connection, number: int, filter_: Filter) -> _Result:
-    if filter_.field == "person":
-        return _person(db, number, filter_.value)
-    if filter_.field == "tag":
-        return _tag(db, number, filter_.value)
-    if filter_.field == "kind":
-        return _kind(db, number, filter_.value)
-    return _PARSERS[filter_.field](number, filter_.value)
-
-
 def _kind(db: Connection, number: int, value: str) -> _Result:
     """A kind, or else a file name extension; with a note only if no file has it."""
     typed = value.lower()
@@ -73,19 +63,19 @@ def _kind(db: Connection, number: int, value: str) -> _Result:
     if kind in tuple(Kind):
         return keyword_queries.has_kind(number, kind), None
     ending = keyword_queries.has_ending(number, typed)
-    if engine_result_checks.files_that_meet(db, keyword_queries.all_of([ending]), 1):
+    if keyword_queries.files_that_meet(db, keyword_queries.all_of([ending]), 1):
         return ending, None
     return ending, f"{typed} is no kind of file; searched for names ending in .{typed}"
 
 
-def _date(number: int, value: str) -> _Result:
+def _date(_db: Connection, number: int, value: str) -> _Result:
     span = date_range(value)
     if span is None:
         return None, f"date:{value} is no date; write date:2024, date:2024-03 or date:2023..2024"
     return keyword_queries.is_dated_between(number, *span), None
 
 
-def _state(number: int, value: str) -> _Result:
+def _state(_db: Connection, number: int, value: str) -> _Result:
     state = _STATES.get(value.lower())
     if state is None:
         return None, f"status:{value} is unknown; known are {', '.join(sorted(set(_STATES.values())))}"
@@ -116,16 +106,19 @@ def _tag(db: Connection, number: int, value: str) -> _Result:
     ), f"“{typed}” became “{found[0]}”; searched for that" if renamed else None
 
 
-def _name_filter(column: str, number: int, value: str) -> _Result:
+def _name_filter(column: str, _db: Connection, number: int, value: str) -> _Result:
     term = Term(value.strip("*"), phrase=True, prefix=value.endswith("*"))
     return keyword_queries.is_named(number, expression([term], column)), None
 
 
-_PARSERS: dict[str, Callable[[int, str], _Result]] = {
+_PARSERS: dict[str, Callable[[Connection, int, str], _Result]] = {
+    "person": _person,
+    "tag": _tag,
+    "kind": _kind,
     "date": _date,
     "status": _state,
-    "ext": lambda number, value: (keyword_queries.has_ending(number, value.lstrip(".")), None),
-    "folder": lambda number, value: (keyword_queries.in_folder(number, value), None),
+    "ext": lambda _db, number, value: (keyword_queries.has_ending(number, value.lstrip(".")), None),
+    "folder": lambda _db, number, value: (keyword_queries.in_folder(number, value), None),
     "name": partial(_name_filter, "name"),
     "title": partial(_name_filter, "title"),
 }

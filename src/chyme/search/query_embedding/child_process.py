@@ -23,8 +23,7 @@ from chyme.model import Limits, Output, Upstream
 from chyme.models.embedding.embed_question import ENTRY, MODEL, NAME, QUESTION, VECTOR
 from chyme.models.embedding.passage_embedder import PassageEmbedding
 from chyme.models.providers.call_ledger import PERSON
-from chyme.search.query_embedding.cache import Key, QueryVectorCache, key_of
-from chyme.search.query_embedding.protocol import QueryVector
+from chyme.search.query_embedding.query_vectors import Key, QueryVector, QueryVectorCache, key_of
 
 log = logging.getLogger(__name__)
 

@@ -12,8 +12,7 @@ from chyme.errors import ChymeError, TimedOut
 from chyme.models.embedding.passage_embedder import PassageEmbedding
 from chyme.models.embedding.remote_service import embed_remotely
 from chyme.models.providers.call_ledger import PERSON, PERSONS_WAIT, CallLedger
-from chyme.search.query_embedding.cache import Key, QueryVectorCache, key_of
-from chyme.search.query_embedding.protocol import QueryVector
+from chyme.search.query_embedding.query_vectors import Key, QueryVector, QueryVectorCache, key_of
 
 log = logging.getLogger(__name__)
 

@@ -39,7 +39,7 @@ def forget(db: Connection, words: Iterable[str]) -> None:
             )
 
 
-def find_similar(db: Connection, lookups: Collection[str], limit: int = 200) -> list[str]:
+def find_similar(db: Connection, lookups: Collection[str]) -> list[str]:
     """Known words that share a spelling with one of the lookups."""
     rows = db.execute(
         """
@@ -47,9 +47,9 @@ def find_similar(db: Connection, lookups: Collection[str], limit: int = 200) -> 
           FROM json_each(?) AS wanted
          CROSS JOIN spelling ON spelling.deletion = wanted.value
          CROSS JOIN words ON words.id = spelling.word_id
-         LIMIT ?
+         LIMIT 200
         """,
-        (json.dumps(list(lookups)), limit),
+        (json.dumps(list(lookups)),),
     )
     return [word for (word,) in rows]
 
@@ -67,9 +67,7 @@ def find_by_prefix(db: Connection, beginning: str, limit: int = 12) -> list[str]
 
 
 def expand_prefixes(
-    db: Connection,
-    terms: Sequence[Term],
-    is_vague: Callable[[Connection, Term], bool] = lambda _db, _term: False,
+    db: Connection, terms: Sequence[Term], is_vague: Callable[[Connection, Term], bool] = lambda _db, _term: False
 ) -> list[Term]:
     """The terms, with the words that unfinished ones may become: a prefix may be longer than the indexed stem.
 

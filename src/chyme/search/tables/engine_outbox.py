@@ -87,9 +87,3 @@ def count_behind(db: Connection) -> int:
         return count(db)
     row = db.execute("SELECT count(*) FROM files").fetchone()
     return int(row[0])
-
-
-def find_oldest(db: Connection) -> ChangedFile | None:
-    """The file that changed longest ago; None if the engines have everything."""
-    rows = list_changed(db, 1)
-    return rows[0] if rows else None

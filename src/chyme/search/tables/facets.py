@@ -37,11 +37,7 @@ def of_files(db: Connection, file_ids: Collection[int]) -> Facets:
 
 def of_all(db: Connection, where: Condition) -> Facets:
     """The facets of the visible files that meet the condition."""
-    kinds: Counter[str] = Counter()
-    tags: Counter[str] = Counter()
-    folders: Counter[str] = Counter()
-    years: Counter[str] = Counter()
-    states: Counter[str] = Counter()
+    kinds, tags, folders, years, states = (Counter[str]() for _ in range(5))
     rows = db.execute(
         f"""
         SELECT files.kind, documents.tags, files.folder,

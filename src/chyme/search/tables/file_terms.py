@@ -7,15 +7,14 @@ from sqlite3 import Connection
 
 from chyme.core.store import documents, files
 from chyme.model import File
-from chyme.search.name_terms import NameTerms, name_terms
+from chyme.search.searchable_texts import NameTerms, name_terms
 from chyme.search.tables import passages
 from chyme.speech.people.tables import voices
 
 
 def write(db: Connection, file: File, title: str | None, tags: Sequence[str], summary: str | None) -> None:
     """Index the file's name, title, tags and summary. These texts are short, so they are tokenised here."""
-    terms = _terms(db, file, title, tags, summary)
-    passages.write_names(db, file.id, terms.name, terms.title, terms.tags, terms.summary, terms.words)
+    passages.write_names(db, file.id, _terms(db, file, title, tags, summary))
 
 
 def rewrite(db: Connection, file_id: int) -> None:

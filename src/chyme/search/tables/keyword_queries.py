@@ -8,11 +8,12 @@ from dataclasses import dataclass, field
 from sqlite3 import Connection
 
 from chyme.model import Kind
-from chyme.search.ranking.matches import NAME_WEIGHTS, Match
+from chyme.search.ranking.keyword_ranking import NAME_WEIGHTS, Match
 
 Values = Mapping[str, str | int | float]
 
 _VISIBLE = "files.vanished_at IS NULL"
+_FROM_VISIBLE = f"FROM files LEFT JOIN documents ON documents.file_id = files.id WHERE {_VISIBLE}"
 _DATE = "coalesce(documents.date, strftime('%Y-%m-%d', files.mtime_ns / 1000000000, 'unixepoch'))"
 
 
@@ -117,9 +118,7 @@ def negate(condition: Condition) -> Condition:
 
 
 def all_of(conditions: Sequence[Condition]) -> Condition:
-    values: dict[str, str | int | float] = {}
-    for condition in conditions:
-        values.update(condition.values)
+    values = {name: value for condition in conditions for name, value in condition.values.items()}
     return Condition(" AND ".join(f"({condition.sql})" for condition in conditions) or "1", values)
 
 
@@ -198,37 +197,21 @@ def names(db: Connection, expression: str, limit: int, where: Condition) -> list
 
 def list_files(db: Connection, limit: int, offset: int, where: Condition) -> list[int]:
     """Visible files that meet the condition, newest first."""
-    rows = db.execute(
-        f"""
-        SELECT files.id FROM files LEFT JOIN documents ON documents.file_id = files.id
-         WHERE {_VISIBLE} AND {where.sql}
-         ORDER BY {_DATE} DESC, files.path LIMIT :limit OFFSET :offset
-        """,
-        {**where.values, "limit": limit, "offset": offset},
-    )
+    order = f"ORDER BY {_DATE} DESC, files.path LIMIT :limit OFFSET :offset"
+    values = {**where.values, "limit": limit, "offset": offset}
+    rows = db.execute(f"SELECT files.id {_FROM_VISIBLE} AND {where.sql} {order}", values)
     return [file_id for (file_id,) in rows]
 
 
-def ids(db: Connection, where: Condition) -> list[int]:
-    """All visible files that meet the condition."""
-    rows = db.execute(
-        f"""
-        SELECT files.id FROM files LEFT JOIN documents ON documents.file_id = files.id
-         WHERE {_VISIBLE} AND {where.sql}
-        """,
-        dict(where.values),
-    )
+def files_that_meet(db: Connection, where: Condition, limit: int = -1) -> list[int]:
+    """Visible files that meet the condition, in no particular order; all of them without a limit."""
+    values = {**where.values, "limit": limit}
+    rows = db.execute(f"SELECT files.id {_FROM_VISIBLE} AND {where.sql} LIMIT :limit", values)
     return [file_id for (file_id,) in rows]
 
 
 def count_listed(db: Connection, where: Condition) -> int:
-    row = db.execute(
-        f"""
-        SELECT count(*) FROM files LEFT JOIN documents ON documents.file_id = files.id
-         WHERE {_VISIBLE} AND {where.sql}
-        """,
-        dict(where.values),
-    ).fetchone()
+    row = db.execute(f"SELECT count(*) {_FROM_VISIBLE} AND {where.sql}", dict(where.values)).fetchone()
     return int(row[0])
 
 

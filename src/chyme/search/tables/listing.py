@@ -5,32 +5,36 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from itertools import islice
 from sqlite3 import Connection
+from typing import Any, Literal
 
+from chyme.core.pipeline.document_state import PROCESSING_STATUS, displayed_state
 from chyme.core.store import artifacts
-from chyme.model import THUMBNAIL, Kind
+from chyme.model import THUMBNAIL, Kind, iso
+from chyme.text.excerpts import first_lines
 
 COLUMNS = {"added": "added", "date": "day", "name": "name", "title": "title", "size": "size", "kind": "kind"}
 
+MARKDOWN = "text/markdown"
 FEW = 5_000  # up to so many files are sorted instead of filtered from an index
 
 Key = str | int
 
 
 @dataclass(frozen=True, slots=True)
-class FileFilter:
-    """Which files: of one of these kinds and states, with all of these tags, in this folder or below it."""
+class Filters:
+    """Which files: of one of these kinds and states, with all of these tags, in this folder or below it, and so on."""
 
     kinds: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
     folder: str | None = None
     states: tuple[str, ...] = ()
     year: str | None = None
-    people: tuple[int, ...] | None = None  # one of them is heard
-    stale_before: str = ""  # documents in progress that have not changed since then are stale
+    person: str | None = None  # by name or number
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +47,7 @@ class Order:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class Card:
     """What a list shows about a file."""
 
     path: str
@@ -51,26 +55,27 @@ class Row:
     kind: Kind
     mime: str
     size: int
-    mtime_ns: int
-    created_at: str
-    title: str | None
+    title: str
     summary: str | None
     date: str | None
     language: str | None
     tags: tuple[str, ...]
     state: str
+    processing_status: str
     reason: str | None
     degraded: bool
-    moved_at: str
     pages: int | None
-    thumbnail: str | None
-    begins: str | None  # the first passage of a text file
+    thumbnail: str | None  # the artifact's name
+    added_at: str
+    modified_at: str
+    excerpt: str | None = None  # the first lines of a text file, once it is indexed
 
 
-def members(db: Connection, wanted: FileFilter) -> set[int] | None:
+def members(db: Connection, filters: Filters, people: tuple[int, ...] | None, stale_before: str) -> set[int] | None:
     """The files on disk that pass these filters; None without filters. Each part is read from an index alone: combining
-    several large sets here is faster than any join."""
-    parts = [db.execute(statement, values) for statement, values in _filter_queries(wanted)]
+    several large sets here is faster than any join. `people`: one of them is heard; documents in progress that have not
+    changed since `stale_before` are stale."""
+    parts = [db.execute(statement, values) for statement, values in _filter_queries(filters, people, stale_before)]
     if not parts:
         return None
     found = {file_id for (file_id,) in parts[0]}
@@ -82,33 +87,35 @@ def members(db: Connection, wanted: FileFilter) -> set[int] | None:
     return found
 
 
-def _filter_queries(wanted: FileFilter) -> Iterator[tuple[str, dict[str, str]]]:
-    if wanted.people is not None:
+def _filter_queries(
+    filters: Filters, people: tuple[int, ...] | None, stale_before: str
+) -> Iterator[tuple[str, dict[str, str]]]:
+    if people is not None:
         yield (
             """
             SELECT v.file_id FROM json_each(:people) AS wanted
              CROSS JOIN voice_groups g ON g.person_id = wanted.value CROSS JOIN voices v ON v.group_id = g.id
             """,
-            {"people": json.dumps(wanted.people)},
+            {"people": json.dumps(people)},
         )
-    for tag in wanted.tags:
+    for tag in filters.tags:
         yield "SELECT file_id FROM shelf_tags WHERE tag = :tag", {"tag": tag}
-    if wanted.year is not None:
-        yield "SELECT file_id FROM shelf WHERE day >= :year AND day < :year || '~'", {"year": wanted.year}
-    if wanted.folder:
+    if filters.year is not None:
+        yield "SELECT file_id FROM shelf WHERE day >= :year AND day < :year || '~'", {"year": filters.year}
+    if filters.folder:
         yield (
             """
             SELECT id FROM files INDEXED BY files_by_folder WHERE folder = :folder
              UNION ALL
             SELECT id FROM files INDEXED BY files_by_folder WHERE folder >= :folder || '/' AND folder < :folder || '0'
             """,
-            {"folder": wanted.folder},
+            {"folder": filters.folder},
         )
-    if wanted.kinds:
-        kinds = json.dumps(wanted.kinds)
+    if filters.kinds:
+        kinds = json.dumps(filters.kinds)
         yield "SELECT file_id FROM shelf WHERE kind IN (SELECT value FROM json_each(:kinds))", {"kinds": kinds}
-    if wanted.states:
-        yield _states_query(wanted.states), {"states": json.dumps(wanted.states), "stale_before": wanted.stale_before}
+    if filters.states:
+        yield _states_query(filters.states), {"states": json.dumps(filters.states), "stale_before": stale_before}
 
 
 def _states_query(states: Collection[str]) -> str:
@@ -164,71 +171,48 @@ def paths(db: Connection, ids: Sequence[int]) -> dict[int, str]:
     return dict(found.fetchall())
 
 
-def rows(db: Connection, ids: Sequence[int]) -> list[Row]:
+def cards(
+    db: Connection, wanted: Sequence[int] | Sequence[str], stale_before: str, column: Literal["id", "path"] = "id"
+) -> list[Card]:
     """What is shown about these files, in this order; files that are gone are left out."""
-    return _rows_by("id", db, ids)
-
-
-def rows_at(db: Connection, paths: Sequence[str]) -> list[Row]:
-    """The same by path."""
-    return _rows_by("path", db, paths)
-
-
-def _rows_by(column: str, db: Connection, wanted: Sequence[int] | Sequence[str]) -> list[Row]:
-    found = db.execute(
+    rows = db.execute(
         f"""
-        SELECT {_ROW_COLUMNS} FROM json_each(:wanted) AS wanted
-         CROSS JOIN files f ON f.{column} = wanted.value LEFT JOIN documents d ON d.file_id = f.id {_FIRST_PASSAGE}
+        SELECT f.path, f.name, f.kind, f.mime, f.size, f.mtime_ns, f.created_at, d.title, d.summary, d.date, d.language,
+               d.tags, d.state, d.reason, d.degraded, d.moved_at, d.pages, d.face, p.text
+          FROM json_each(:wanted) AS wanted
+         CROSS JOIN files f ON f.{column} = wanted.value LEFT JOIN documents d ON d.file_id = f.id
+          LEFT JOIN passages p
+            ON f.kind = 'text' AND p.file_id = f.id AND p.digester = 'search-keyword' AND p.ordinal = 0
+           AND p.source = 'file'
          WHERE f.vanished_at IS NULL ORDER BY wanted.key
         """,
         {"wanted": json.dumps(list(wanted))},
     )
-    return [_row(*row) for row in found]
+    return [_card(row, stale_before) for row in rows]
 
 
-_ROW_COLUMNS = """
-    f.path, f.name, f.kind, f.mime, f.size, f.mtime_ns, f.created_at, d.title, d.summary, d.date, d.language, d.tags,
-    d.state, d.reason, d.degraded, d.moved_at, d.pages, d.face, p.text
-"""
-_FIRST_PASSAGE = """
-         LEFT JOIN passages p
-           ON f.kind = 'text' AND p.file_id = f.id AND p.digester = 'search-keyword' AND p.ordinal = 0
-          AND p.source = 'file'
-"""
-
-
-def _row(
-    path: str,
-    name: str,
-    kind: str,
-    mime: str,
-    size: int,
-    mtime_ns: int,
-    created_at: str,
-    title: str | None,
-    summary: str | None,
-    date: str | None,
-    language: str | None,
-    tags: str | None,
-    state: str | None,
-    reason: str | None,
-    degraded: int | None,
-    moved_at: str | None,
-    pages: int | None,
-    face: str | None,
-    begins: str | None,
-) -> Row:
-    return Row(
-        *(path, name, Kind(kind), mime, size, mtime_ns, created_at, title, summary, date, language),
-        *(tuple(json.loads(tags or "[]")), state or "processing", reason, bool(degraded), moved_at or "", pages),
-        artifacts.name_of(path, face, THUMBNAIL) if face else None,
-        begins,
+def _card(row: Sequence[Any], stale_before: str) -> Card:
+    path, name, kind, mime, size, mtime_ns, created_at, title, summary, date, language, *rest = row
+    tags, state, reason, degraded, moved_at, pages, face, first_passage = rest
+    shown_state = displayed_state(state or "processing", moved_at or "", stale_before)
+    return Card(
+        *(path, name, Kind(kind), mime, size, title or name, summary, date, language),
+        *(tuple(json.loads(tags or "[]")), shown_state, PROCESSING_STATUS[shown_state], reason, bool(degraded), pages),
+        *(artifacts.name_of(path, face, THUMBNAIL) if face else None, created_at, _format_mtime(mtime_ns)),
+        excerpt=first_lines(first_passage, mime == MARKDOWN) if first_passage else None,
     )
+
+
+def _format_mtime(mtime_ns: int) -> str:
+    """Format a modification time; a file may claim any time, even an impossible one."""
+    try:
+        return iso(datetime.fromtimestamp(mtime_ns / 1_000_000_000, UTC))
+    except (OverflowError, ValueError, OSError):
+        return iso(datetime.fromtimestamp(0, UTC))
 
 
 def folders_of(db: Connection, inside: str, among: set[int]) -> Counter[str]:
     """The folders directly inside this one, and how many of these files are in each or below it."""
-    depth = inside.count("/") + 1 if inside else 0
     found = db.execute(
         """
         SELECT f.folder, count(*) FROM json_each(:ids) AS some CROSS JOIN files f ON f.id = some.value
@@ -236,31 +220,33 @@ def folders_of(db: Connection, inside: str, among: set[int]) -> Counter[str]:
         """,
         {"ids": json.dumps(list(among)), "inside": inside},
     )
-    counted: Counter[str] = Counter()
-    for folder, files in found:
-        if folder:
-            counted["/".join(folder.split("/", depth + 1)[: depth + 1])] += files
-    return counted
+    return _count_subfolders(inside, found)
 
 
 def folders(db: Connection, inside: str) -> Counter[str]:
     """The folders directly inside this one, and how many files on disk are in each or below it."""
     first, last = (f"{inside}/", f"{inside}0") if inside else ("", "\U0010ffff")
-    depth = inside.count("/") + 1 if inside else 0
-    counted: Counter[str] = Counter()
     # Count all files from the index alone, then subtract those that are not on disk.
-    for index, condition, sign in (("files_by_folder", "1", 1), ("files_vanished", "vanished_at IS NOT NULL", -1)):
-        found = db.execute(
+    known, vanished = (
+        db.execute(
             f"""
             SELECT folder, count(*) FROM files INDEXED BY {index}
              WHERE folder >= :first AND folder < :last AND {condition} GROUP BY folder
             """,
             {"first": first, "last": last},
         )
-        for folder, files in found:
-            if folder:
-                counted["/".join(folder.split("/", depth + 1)[: depth + 1])] += sign * files
-    return +counted
+        for index, condition in (("files_by_folder", "1"), ("files_vanished", "vanished_at IS NOT NULL"))
+    )
+    return _count_subfolders(inside, known) - _count_subfolders(inside, vanished)
+
+
+def _count_subfolders(inside: str, counted_folders: Iterable[tuple[str, int]]) -> Counter[str]:
+    depth = inside.count("/") + 2 if inside else 1
+    counted: Counter[str] = Counter()
+    for folder, files in counted_folders:
+        if folder:
+            counted["/".join(folder.split("/", depth)[:depth])] += files
+    return counted
 
 
 def last_event_id(db: Connection) -> int:

@@ -7,11 +7,14 @@ import json
 import sqlite3
 from collections.abc import Collection, Iterable, Sequence
 from sqlite3 import Connection
+from typing import Any, Literal, NamedTuple
 
 from chyme.model import Passage, Place
+from chyme.search.searchable_texts import NameTerms
 from chyme.search.tables import dictionary
 
-_COLUMNS = 'source, ordinal, start, "end", page, heading, seconds, until, speaker, box, text, segmented'
+PASSAGE_COLUMNS = 'source, ordinal, start, "end", page, heading, seconds, until, speaker, box, text'
+_COLUMNS = f"{PASSAGE_COLUMNS}, segmented"
 
 
 def replace(
@@ -39,26 +42,20 @@ def replace(
     db.executemany(
         f"INSERT INTO passages (file_id, digester, {_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         [
-            (
-                file_id, digester, passage.source, ordinal, passage.place.start, passage.place.end,
-                passage.place.page, passage.place.heading, passage.place.seconds, passage.place.until,
-                passage.place.speaker, json.dumps(passage.place.box) if passage.place.box else None,
-                passage.text, passage.segmented,
-            )
+            (file_id, digester, *to_row(passage, ordinal), passage.segmented)
             for ordinal, passage in enumerate(passages)
             if ordinal not in unchanged
         ],
-    )  # fmt: skip
+    )
     dictionary.learn(db, words)
 
 
-def remove(db: Connection, file_id: int, digester: str | None = None, forgotten_words: Iterable[str] = ()) -> None:
+def remove(db: Connection, file_id: int, digester: str | None = None) -> None:
     """Remove the file's passages from the index: one digester's, or all."""
     db.execute(
         "DELETE FROM passages WHERE file_id = :file AND (:digester IS NULL OR digester = :digester)",
         {"file": file_id, "digester": digester},
     )
-    dictionary.forget(db, forgotten_words)
 
 
 def copy(db: Connection, from_file_id: int, to_file_id: int, digester: str) -> None:
@@ -73,10 +70,8 @@ def copy(db: Connection, from_file_id: int, to_file_id: int, digester: str) -> N
     )
 
 
-def write_names(
-    db: Connection, file_id: int, name: str, title: str, tags: str, summary: str, words: Iterable[str] = ()
-) -> None:
-    """Index the file under these fields, as prepared by `chyme.search.name_terms`. Repeating this costs nothing."""
+def write_names(db: Connection, file_id: int, terms: NameTerms) -> None:
+    """Index the file under these fields. Repeating this costs nothing."""
     db.execute(
         """
         INSERT INTO file_terms (file_id, name, title, tags, summary) VALUES (?, ?, ?, ?, ?)
@@ -84,9 +79,9 @@ def write_names(
            SET name = excluded.name, title = excluded.title, tags = excluded.tags, summary = excluded.summary
          WHERE (name, title, tags, summary) IS NOT (excluded.name, excluded.title, excluded.tags, excluded.summary)
         """,
-        (file_id, name, title, tags, summary),
+        (file_id, terms.name, terms.title, terms.tags, terms.summary),
     )
-    dictionary.learn(db, words)
+    dictionary.learn(db, terms.words)
 
 
 def remove_names(db: Connection, file_id: int) -> None:
@@ -134,20 +129,57 @@ def of_file(db: Connection, file_id: int, digester: str) -> list[tuple[int, Pass
     rows = db.execute(
         f"SELECT id, {_COLUMNS} FROM passages WHERE file_id = ? AND digester = ? ORDER BY ordinal", (file_id, digester)
     )
-    return [_from_row(row) for row in rows]
+    return [(id_, from_row(rest)) for id_, *rest in rows]
 
 
 def by_id(db: Connection, ids: Collection[int]) -> dict[int, tuple[int, Passage]]:
     """Passages with their files, by their ids; deleted ones are left out. An id may belong to another passage now."""
     rows = db.execute(
-        f"SELECT file_id, id, {_COLUMNS} FROM passages WHERE id IN (SELECT value FROM json_each(?))",
+        f"SELECT id, file_id, {_COLUMNS} FROM passages WHERE id IN (SELECT value FROM json_each(?))",
         (json.dumps(list(ids)),),
     )
-    return {id_: (file_id, passage) for file_id, (id_, passage) in ((row[0], _from_row(row[1:])) for row in rows)}
+    return {id_: (file_id, from_row(rest)) for id_, file_id, *rest in rows}
 
 
-def _from_row(row: tuple[object, ...]) -> tuple[int, Passage]:
-    id_, source, ordinal, start, end, page, heading, seconds, until, speaker, box, text, segmented = row
-    corners = tuple(json.loads(str(box))) if box else None
-    place = Place(start, end, page, heading, seconds, until, speaker, corners)  # type: ignore[arg-type]
-    return int(str(id_)), Passage(str(source), int(str(ordinal)), str(text), place, segmented)  # type: ignore[arg-type]
+def to_row(passage: Passage, ordinal: int) -> tuple[object, ...]:
+    """The values of PASSAGE_COLUMNS."""
+    place = passage.place
+    box = json.dumps(place.box) if place.box else None
+    return (
+        *(passage.source, ordinal, place.start, place.end, place.page, place.heading),
+        *(place.seconds, place.until, place.speaker, box, passage.text),
+    )
+
+
+def from_row(row: Sequence[Any]) -> Passage:
+    """The passage with these values of PASSAGE_COLUMNS, which may be followed by the segmented text."""
+    source, ordinal, start, end, page, heading, seconds, until, speaker, box, text, *segmented = row
+    corners = tuple(json.loads(box)) if box else None
+    place = Place(start, end, page, heading, seconds, until, speaker, corners)
+    return Passage(source, ordinal, text, place, *segmented)
+
+
+class Totals(NamedTuple):
+    """The totals of one index that FTS5 uses in bm25()."""
+
+    texts: int
+    average_length: float  # in words, all columns together
+
+
+def totals(db: Connection, index: Literal["passage_fts", "file_fts"]) -> Totals:
+    """Read from the row in which FTS5 keeps them: the number of texts, then of words in each column."""
+    row = db.execute(f"SELECT block FROM {index}_data WHERE id = 1").fetchone()
+    texts, *lengths = _decode_varints(row[0]) if row and row[0] else [0]
+    return Totals(texts, sum(lengths) / texts if texts else 0.0)
+
+
+def _decode_varints(block: bytes) -> list[int]:
+    """Decode SQLite's variable-length integers: seven bits a byte, the highest bit says that another byte follows."""
+    numbers = []
+    number = 0
+    for byte in block:
+        number = number << 7 | byte & 0x7F
+        if byte < 0x80:
+            numbers.append(number)
+            number = 0
+    return numbers

@@ -5,14 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Sequence
 from sqlite3 import Connection
-from typing import Any
 
-from chyme.model import Passage, Place
+from chyme.model import Passage
 from chyme.search.tables.keyword_queries import Condition
+from chyme.search.tables.passages import PASSAGE_COLUMNS, from_row, to_row
 
 NUMBER_BYTES = 4  # float32
-
-_COLUMNS = 'source, ordinal, start, "end", page, heading, seconds, until, speaker, box, text'
 
 
 def replace(
@@ -44,19 +42,15 @@ def replace(
     )
     db.executemany(
         f"""
-        INSERT INTO semantic_passages (file_id, embedder_id, {_COLUMNS})
+        INSERT INTO semantic_passages (file_id, embedder_id, {PASSAGE_COLUMNS})
         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         """,
         [
-            (
-                file_id, embedder_id, passage.source, ordinal, passage.place.start, passage.place.end,
-                passage.place.page, passage.place.heading, passage.place.seconds, passage.place.until,
-                passage.place.speaker, json.dumps(passage.place.box) if passage.place.box else None, passage.text,
-            )
+            (file_id, embedder_id, *to_row(passage, ordinal))
             for ordinal, passage in enumerate(passages)
             if ordinal not in unchanged
         ],
-    )  # fmt: skip
+    )
     ids = db.execute(
         "SELECT id, ordinal FROM semantic_passages WHERE file_id = ? AND embedder_id = ? ORDER BY ordinal",
         (file_id, embedder_id),
@@ -113,8 +107,9 @@ def copy(db: Connection, from_file_id: int, to_file_id: int) -> None:
     )
     db.execute(
         f"""
-        INSERT INTO semantic_passages (file_id, embedder_id, {_COLUMNS})
-        SELECT :to, embedder_id, {_COLUMNS} FROM semantic_passages WHERE file_id = :from ORDER BY embedder_id, ordinal
+        INSERT INTO semantic_passages (file_id, embedder_id, {PASSAGE_COLUMNS})
+        SELECT :to, embedder_id, {PASSAGE_COLUMNS} FROM semantic_passages
+         WHERE file_id = :from ORDER BY embedder_id, ordinal
         """,
         files,
     )
@@ -150,11 +145,11 @@ def by_id(db: Connection, ids: Collection[int]) -> dict[int, tuple[int, Passage]
     """Passages and their files by the passages' ids; deleted ones are left out."""
     rows = db.execute(
         f"""
-        SELECT id, file_id, {_COLUMNS} FROM semantic_passages WHERE id IN (SELECT value FROM json_each(?))
+        SELECT id, file_id, {PASSAGE_COLUMNS} FROM semantic_passages WHERE id IN (SELECT value FROM json_each(?))
         """,
         (json.dumps(list(ids)),),
     )
-    return {id_: (file_id, _from_row(rest)) for id_, file_id, *rest in rows}
+    return {id_: (file_id, from_row(rest)) for id_, file_id, *rest in rows}
 
 
 def vectors_by_id(db: Connection, ids: Collection[int]) -> dict[int, bytes]:
@@ -169,12 +164,12 @@ def of_file(db: Connection, file_id: int, embedder_id: int) -> list[tuple[int, P
     """This embedder's ids, passages and vectors of a file, in order."""
     rows = db.execute(
         f"""
-        SELECT id, vector, {_COLUMNS} FROM semantic_passages JOIN vectors USING (id)
+        SELECT id, vector, {PASSAGE_COLUMNS} FROM semantic_passages JOIN vectors USING (id)
          WHERE file_id = ? AND embedder_id = ? ORDER BY ordinal
         """,
         (file_id, embedder_id),
     )
-    return [(id_, _from_row(rest), vector) for id_, vector, *rest in rows]
+    return [(id_, from_row(rest), vector) for id_, vector, *rest in rows]
 
 
 def texts_of(db: Connection, file_id: int, embedder_id: int) -> list[str]:
@@ -229,7 +224,19 @@ def highest_id(db: Connection, embedder_id: int) -> int:
     return int(row[0] or 0)
 
 
-def _from_row(row: Sequence[Any]) -> Passage:
-    source, ordinal, start, end, page, heading, seconds, until, speaker, box, text = row
-    corners = tuple(json.loads(box)) if box else None
-    return Passage(source, ordinal, text, Place(start, end, page, heading, seconds, until, speaker, corners))
+def last_assigned(db: Connection) -> int:
+    """The highest id any passage ever had. It decreases only if an older state of the database was restored."""
+    row = db.execute("SELECT seq FROM sqlite_sequence WHERE name = 'semantic_passages'").fetchone()
+    return int(row[0]) if row else 0
+
+
+def list_existing(db: Connection, embedder_id: int, low: int, high: int) -> list[int]:
+    """The embedder's passages with an id above `low`, up to and including `high`, in order."""
+    rows = db.execute(
+        """
+        SELECT id FROM semantic_passages INDEXED BY semantic_passages_of_embedder
+         WHERE embedder_id = ? AND id > ? AND id <= ? ORDER BY id
+        """,
+        (embedder_id, low, high),
+    )
+    return [id_ for (id_,) in rows]

@@ -9,21 +9,19 @@ from dataclasses import dataclass
 from sqlite3 import Connection
 from typing import TYPE_CHECKING
 
-from chyme.search.tables import vector_ids, vectors
+from chyme.search.tables import vectors
 from chyme.search.tables.embedders import Embedder
-from chyme.search.vectors.id_ranges import Span, select_merge
 from chyme.search.vectors.memory_buffer import MemoryBuffer
-from chyme.search.vectors.segment import Piece, Segment
-from chyme.search.vectors.segment_check import has_dimension, matches_database
-from chyme.search.vectors.segment_folder import SegmentFolder
+from chyme.search.vectors.segment import Piece, Segment, Span
+from chyme.search.vectors.segment_folder import SegmentFolder, select_merge
 
 if TYPE_CHECKING:
     from chyme.search.vectors.binary_codes import Whole
 
 log = logging.getLogger(__name__)
-
 _MAX_DELETED = 0.2
 _LOCK_SECONDS = 2.0  # seconds to wait for another thread that reads a large backlog, before searching without it
+_POSITIONS, _ROWS_EACH = 5, 8  # positions compared with the database, and rows at each
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +84,7 @@ class EmbedderVectors:
 
     def _open(self, db: Connection) -> None:
         self._load_segments(db)
-        if self._highest > vector_ids.last_assigned(db):
+        if self._highest > vectors.last_assigned(db):
             log.warning("the database is older than the vectors read from it; they are read again")
             self._start_over()
         self._opened = True
@@ -175,13 +173,13 @@ class EmbedderVectors:
         if total - vectors.count(db, self._embedder.id) <= _MAX_DELETED * total:
             return
         for segment in list(self._segments):
-            alive = len(vector_ids.list_existing(db, self._embedder.id, *segment.span))
+            alive = len(vectors.list_existing(db, self._embedder.id, *segment.span))
             if len(segment.piece) - alive > _MAX_DELETED * len(segment.piece):
                 self._write(db, segment.span, [segment.piece], interrupted)
 
     def _write(self, db: Connection, span: Span, pieces: Sequence[Piece], interrupted: Callable[[], bool]) -> None:
         """Write a file with the remaining rows of these pieces, replacing the files that held them."""
-        alive = vector_ids.list_existing(db, self._embedder.id, *span)
+        alive = vectors.list_existing(db, self._embedder.id, *span)
         self._folder.write(span, [(piece, _rows(piece, alive)) for piece in pieces], interrupted)
         with self._lock:
             self._load_segments(db)
@@ -211,3 +209,33 @@ def _rows(piece: Piece, ids: Sequence[int]) -> Whole:
     import numpy
 
     return numpy.flatnonzero(numpy.isin(piece.ids, numpy.array(ids, numpy.int64), assume_unique=True))
+
+
+def has_dimension(vector: bytes, embedder: Embedder) -> bool:
+    """Whether it can be one of the embedder's vectors at all."""
+    return len(vector) == 4 * embedder.dimension
+
+
+def matches_database(db: Connection, embedder: Embedder, segment: Segment) -> bool:
+    """Compare rows at some positions and at the end: if an older copy replaced the database, ids were assigned again
+    from some point on. Rows that the database no longer has prove nothing."""
+    last = max(0, len(segment.piece) - _ROWS_EACH)
+    for position in sorted({last * probe // (_POSITIONS - 1) for probe in range(_POSITIONS)}):
+        after = int(segment.piece.ids[position]) - 1 if len(segment.piece) else segment.span.low
+        for id_, file_id, vector in vectors.list_after(db, embedder.id, after, _ROWS_EACH):
+            if id_ > segment.span.high:
+                break
+            if has_dimension(vector, embedder) and not _contains(segment, id_, file_id, vector):
+                return False
+    return True
+
+
+def _contains(segment: Segment, id_: int, file_id: int, vector: bytes) -> bool:
+    piece = segment.piece
+    position = int(piece.ids.searchsorted(id_))
+    return (
+        position < len(piece)
+        and int(piece.ids[position]) == id_
+        and int(piece.files[position]) == file_id
+        and piece.vectors[position].tobytes() == vector
+    )

@@ -18,13 +18,13 @@ AT_LEAST = 16  # times the wanted number is compared exactly
 Near = list[tuple[int, float]]
 
 
-def nearest(pieces: Sequence[Piece], query_vector: Floats, count: int, few: int = FEW, share: float = SHARE) -> Near:
+def nearest(pieces: Sequence[Piece], query_vector: Floats, count: int, few: int = FEW) -> Near:
     """The ids with the highest cosines, best first."""
     total = sum(map(len, pieces))
     if total <= max(few, count):
         return _rank_all(pieces, [cosines(piece.vectors, query_vector) for piece in pieces], count)
     return _rank_rows(
-        pieces, _select_by_signs(pieces, query_vector, max(AT_LEAST * count, round(share * total))), query_vector, count
+        pieces, _select_by_signs(pieces, query_vector, max(AT_LEAST * count, round(SHARE * total))), query_vector, count
     )
 
 

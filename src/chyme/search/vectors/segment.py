@@ -12,11 +12,10 @@ import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 from chyme.core.files.regular_files import open_regular
 from chyme.search.vectors.binary_codes import words_for
-from chyme.search.vectors.id_ranges import Span
 
 if TYPE_CHECKING:
     import numpy
@@ -35,6 +34,13 @@ class DamagedSegment(ValueError):
 
 class WriteInterrupted(Exception):
     """Writing was stopped half-way on request."""
+
+
+class Span(NamedTuple):
+    """Everything with an id above `low`, up to and including `high`."""
+
+    low: int
+    high: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,20 +12,18 @@ import logging
 import os
 import re
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from chyme.core.files.permissions import make_private_folder
 from chyme.core.files.regular_files import open_lock, open_regular
-from chyme.search.vectors.id_ranges import Span, select_covering
-from chyme.search.vectors.segment import DamagedSegment, Label, Piece, Segment, open_segment, write
+from chyme.search.vectors.segment import DamagedSegment, Label, Piece, Segment, Span, open_segment, write
 
 if TYPE_CHECKING:
     from chyme.search.vectors.binary_codes import Whole
 
 log = logging.getLogger(__name__)
-
 _NAME = re.compile(r"(\d+)-(\d+)\.vectors")
 _UNFINISHED = ".unfinished"
 _LOCK = "lock"
@@ -147,3 +145,46 @@ def _sync(folder: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+def select_covering(spans: Iterable[Span]) -> list[Span]:
+    """A few spans, in order, that together cover all ids from the first on without a gap, as far as possible."""
+    candidates = list(spans)
+    chosen: list[Span] = []
+    reached = 0
+    while True:
+        longest = max((span for span in candidates if span.low <= reached < span.high), key=_reach, default=None)
+        if longest is None:
+            return chosen
+        chosen.append(longest)
+        reached = longest.high
+
+
+def _reach(span: Span) -> tuple[int, int]:
+    return span.high, -span.low
+
+
+def select_merge(counts: Sequence[int], unit: int, fan: int, max_size: int) -> slice | None:
+    """Neighbours of about one size that are to be merged; None if there are few enough.
+
+    Sizes grow by `fan` with each merge, so that the total amount copied is a small multiple of the data.
+    """
+    tiers = [_tier(count, unit, fan) for count in counts]
+    for tier in sorted(set(tiers)):
+        run: list[int] = []  # those of this size with no larger one between them
+        for position, own_tier in enumerate([*tiers, tier + 1]):
+            if own_tier == tier and (not run or sum(counts[run[0] : position + 1]) <= max_size):
+                run.append(position)
+            elif own_tier >= tier:
+                if len(run) >= fan:
+                    return slice(run[0], run[-1] + 1)
+                run = [position] if own_tier == tier else []
+    return None
+
+
+def _tier(count: int, unit: int, fan: int) -> int:
+    tier = 0
+    while count >= unit * fan:
+        count //= fan
+        tier += 1
+    return tier

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count
+from sqlite3 import Connection
 
 from chyme.core.files.vault_folder import decode_path, encode_path
 from chyme.core.store import files
 from chyme.errors import UsageError, VaultError
-from chyme.files.link_files import LINK_BYTES, LINK_EXTENSIONS, link_in, make_shortcut
+from chyme.files.extensions import LINKS
+from chyme.files.link_files import LINK_BYTES, link_in, make_shortcut
 from chyme.model import File, Kind
-from chyme.vault.intake.link_names import file_name, link_name, safe_name
+from chyme.vault.file_names import EXTENSION, link_name, numbered_name, safe_name
 from chyme.vault.intake.new_files import folder_parts, is_taken, open_folder, write_new
 from chyme.vault.intake.url_normalisation import address_of
 from chyme.vault.open_vault import OpenVault
-from chyme.vault.tables import link_files as link_file_rows
 
 MAX_REMEMBERED = 1000  # recently written links
 
@@ -59,12 +61,26 @@ def add_links(vault: OpenVault, typed: Sequence[str], name: str | None = None, f
 def find_link_files(vault: OpenVault, addresses: Sequence[str]) -> dict[str, str]:
     """Map addresses to their link file: one written by chyme, or one whose page was fetched from there."""
     db = vault.database.read()
-    found = link_file_rows.fetched_from(db, addresses)
+    found = _fetched_from(db, addresses)
     found.update((address, path) for address in addresses if (path := _just_written(vault, address)) is not None)
     for address in addresses:
         written = files.same_content(db, hashlib.sha256(make_shortcut(address)).hexdigest())
         found.update((address, file.path) for file in written if file.vanished_at is None)
     return found
+
+
+def _fetched_from(db: Connection, addresses: Collection[str]) -> dict[str, str]:
+    """Map each address to the path of an existing file whose page was fetched from there."""
+    rows = db.execute(
+        """
+        SELECT json_extract(content, '$.url'), file_path FROM digests INDEXED BY digests_by_status
+         WHERE status = 'completed' AND digester = 'url-metadata' AND held = 0 AND json_valid(content)
+           AND json_extract(content, '$.url') IN (SELECT value FROM json_each(?))
+         ORDER BY file_id DESC
+        """,
+        (json.dumps(list(addresses)),),
+    )
+    return dict(rows.fetchall())
 
 
 def _remember(vault: OpenVault, address: str, path: str) -> None:
@@ -99,7 +115,7 @@ class _LinkFolder:
         if existing is not None:
             return LinkResult(address, existing, created=False)
         for number in count(1):
-            name = file_name(stem, number)
+            name = numbered_name(stem + EXTENSION, number, EXTENSION)
             path = self._prefix + name
             if self._vault.scanner.ignores(path):
                 raise UsageError(f"{path}: chyme ignores such files (.chymeignore); choose another name or folder")
@@ -138,7 +154,7 @@ class _LinkFolder:
         known = files.in_folder(self._vault.database.read(), encode_path(self._prefix.rstrip("/"))[0])
         for name in os.listdir(self._handle):
             file = known.get(encode_path(self._prefix + name)[0])
-            if file.kind is Kind.URL if file else name.rpartition(".")[2].lower() in LINK_EXTENSIONS:
+            if file.kind is Kind.URL if file else name.rpartition(".")[2].lower() in LINKS:
                 yield name
 
     def _read_address(self, name: str) -> str | None:

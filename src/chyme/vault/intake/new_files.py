@@ -5,15 +5,14 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import secrets
 from collections.abc import Iterator, Sequence
 
 from chyme.core.files.vault_folder import FOLDER_ITSELF, decode_path
 from chyme.errors import UsageError, VaultGone
-from chyme.vault.intake.link_names import safe_name
+from chyme.vault.file_names import safe_name
 from chyme.vault.open_vault import OpenVault
+from chyme.vault.safe_move import NEW_FILE, hidden_name
 
-NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 MODE = 0o666  # minus the umask of the process
 MAX_FOLDER_BYTES = 1000  # of a folder's path: no system opens paths of more than four thousand
 _NO_HARD_LINKS = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK, errno.EINVAL)
@@ -90,7 +89,7 @@ def write_new(handle: int, name: str, data: bytes) -> bool:
     """Write a complete new file. Return False if the name is taken."""
     temporary = hidden_name()
     try:
-        with open(os.open(temporary, NEW, MODE, dir_fd=handle), "wb") as stream:
+        with open(os.open(temporary, NEW_FILE, MODE, dir_fd=handle), "wb") as stream:
             stream.write(data)
             stream.flush()
             os.fsync(stream.fileno())
@@ -98,11 +97,6 @@ def write_new(handle: int, name: str, data: bytes) -> bool:
     finally:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(temporary, dir_fd=handle)
-
-
-def hidden_name() -> str:
-    """Return a name that is not taken for a file of the vault."""
-    return f".{secrets.token_hex(8)}.part"
 
 
 def move_into_place(source: int, temporary: str, handle: int, name: str) -> bool:
@@ -124,7 +118,7 @@ def move_into_place(source: int, temporary: str, handle: int, name: str) -> bool
 def _rename_over_placeholder(source: int, temporary: str, handle: int, name: str) -> bool:
     """The same for disks without hard links: reserve the name with an empty file, and replace it."""
     try:
-        os.close(os.open(name, NEW, MODE, dir_fd=handle))
+        os.close(os.open(name, NEW_FILE, MODE, dir_fd=handle))
     except FileExistsError:
         return False
     os.rename(temporary, name, src_dir_fd=source, dst_dir_fd=handle)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from chyme.core.files.vault_folder import encode_path
 from chyme.errors import UsageError, VaultError
-from chyme.files.numbered_names import numbered_name
+from chyme.vault.file_names import note_name, numbered_name
 from chyme.vault.intake.new_files import folder_parts, is_taken, open_folder, write_new
-from chyme.vault.intake.upload_names import note_name
 from chyme.vault.open_vault import OpenVault
 
 EXTENSION = ".md"

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from chyme.core.files.vault_folder import decode_path
 from chyme.errors import ChymeError, UsageError
-from chyme.files.link_notes import links_in
+from chyme.files.link_files import links_in
 from chyme.model import File, Kind
 from chyme.text.decoding import decode
 from chyme.vault.intake.links import LinkResult, add_links, find_link_files

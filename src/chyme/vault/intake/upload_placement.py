@@ -8,22 +8,21 @@ import hashlib
 import os
 import shutil
 import stat
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
 from chyme.core.files.vault_folder import FOLDER_ITSELF, encode_path
 from chyme.errors import UsageError
-from chyme.files.machine_names import without_extension
-from chyme.files.numbered_names import numbered_name
-from chyme.vault.intake.new_files import MODE, NEW, hidden_name, is_taken, move_into_place, open_folder
+from chyme.vault.file_names import numbered_name
+from chyme.vault.intake.new_files import MODE, is_taken, move_into_place, open_folder
 from chyme.vault.open_vault import OpenVault
+from chyme.vault.safe_move import EXISTING_FILE, NEW_FILE, hidden_name
 
 FULL = (errno.ENOSPC, errno.EDQUOT)
 MAX_NUMBER = 10_000
 MB = 1024 * 1024
-_OPEN_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,30 +71,29 @@ def _place_in_folder(
 ) -> list[UploadResult]:
     try:
         with open_folder(vault, folder) as handle:
-            return [_try_placing(file, lambda file=file: _place_file(source, handle, folder, file)) for file in files]  # type: ignore[misc]
+            return [_try_placing(source, handle, file) for file in files]
     except (UsageError, OSError) as error:
         return [_failure_result(file, error) for file in files]
 
 
-def _try_placing(file: StagedFile, place: Callable[[], UploadResult]) -> UploadResult:
+def _try_placing(source: int, handle: int, file: StagedFile) -> UploadResult:
     try:
-        return place()
+        return _place_file(source, handle, file)
     except (UsageError, OSError) as error:
         return _failure_result(file, error)
 
 
 def _failure_result(file: StagedFile, error: UsageError | OSError) -> UploadResult:
     by_disk = isinstance(error, OSError)
-    reason = explain_write_error(error) if isinstance(error, OSError) else str(error)
+    reason = explain_write_error(error) if isinstance(error, OSError) else error
     return UploadResult(file.name, None, file.size, problem=f"{file.name[:100]}: {reason}", disk_problem=by_disk)
 
 
-def _place_file(source: int, handle: int, folder: Sequence[str], file: StagedFile) -> UploadResult:
+def _place_file(source: int, handle: int, file: StagedFile) -> UploadResult:
     """Use the first free name, unless a file with the same content has an earlier one."""
-    extension = file.wanted_name[len(without_extension(file.wanted_name)) :]
     for number in range(1, MAX_NUMBER):
-        name = numbered_name(file.wanted_name, number, extension)
-        path = encode_path("/".join([*folder, name]))[0]
+        name = numbered_name(file.wanted_name, number)
+        path = encode_path("/".join([*file.folder, name]))[0]
         if not is_taken(handle, name) and _move_or_copy(source, file.staged_name, handle, name):
             return UploadResult(file.name, path, file.size, created=True)
         if _has_same_content(handle, name, file):
@@ -113,8 +111,8 @@ def _move_or_copy(source: int, staged_name: str, handle: int, name: str) -> bool
     temporary = hidden_name()
     try:
         with (
-            open(os.open(staged_name, _OPEN_FLAGS, dir_fd=source), "rb") as original,
-            open(os.open(temporary, NEW, MODE, dir_fd=handle), "wb") as copy,
+            open(os.open(staged_name, EXISTING_FILE, dir_fd=source), "rb") as original,
+            open(os.open(temporary, NEW_FILE, MODE, dir_fd=handle), "wb") as copy,
         ):
             shutil.copyfileobj(original, copy, MB)
             copy.flush()
@@ -128,7 +126,7 @@ def _move_or_copy(source: int, staged_name: str, handle: int, name: str) -> bool
 def _has_same_content(handle: int, name: str, file: StagedFile) -> bool:
     """Whether the file of this name has the same content as the uploaded one."""
     try:
-        descriptor = os.open(name, _OPEN_FLAGS, dir_fd=handle)
+        descriptor = os.open(name, EXISTING_FILE, dir_fd=handle)
     except OSError:
         return False
     status = os.fstat(descriptor)

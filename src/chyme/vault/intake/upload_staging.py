@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import secrets
 import shutil
@@ -11,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from chyme.core.files.permissions import make_private_folder
+from chyme.core.files.regular_files import try_lock
 from chyme.core.files.vault_folder import STATE
 
 FOLDER = "incoming"
@@ -38,7 +38,7 @@ class UploadStaging:
             make_private_folder(path)
             with contextlib.suppress(FileNotFoundError):  # removed by `sweep` before it was locked
                 handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-                if _try_lock(handle) and path.exists():
+                if try_lock(handle) and path.exists():
                     return path, handle
                 os.close(handle)
 
@@ -57,18 +57,9 @@ def _remove_if_unused(path: Path) -> bool:
     except OSError:
         return False
     try:
-        if not _try_lock(handle):
+        if not try_lock(handle):
             return False
         shutil.rmtree(path, ignore_errors=True)
         return True
     finally:
         os.close(handle)
-
-
-def _try_lock(handle: int) -> bool:
-    """Try to lock the folder; the lock ends with the process."""
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True

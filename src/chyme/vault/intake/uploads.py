@@ -17,12 +17,11 @@ from python_multipart.multipart import MultipartParser, parse_options_header
 
 from chyme.core.files.vault_folder import decode_path
 from chyme.errors import DiskFull, UsageError, VaultError
-from chyme.vault.intake.new_files import MAX_FOLDER_BYTES, MODE, NEW, folder_parts
-from chyme.vault.intake.upload_names import decode_name, safe_file_name, safe_folder_name, split_path
+from chyme.vault.file_names import decode_name, safe_file_name, safe_folder_name, split_path
+from chyme.vault.intake.new_files import MAX_FOLDER_BYTES, MODE, folder_parts
 from chyme.vault.intake.upload_placement import FULL, MB, StagedFile, UploadResult, explain_write_error, place_uploads
 from chyme.vault.open_vault import OpenVault
-
-__all__ = ["UploadReceiver", "UploadResult", "UploadTooLarge"]
+from chyme.vault.safe_move import NEW_FILE
 
 MAX_HEADERS, MAX_HEADER_BYTES = 16, 16 * 1024  # of one part
 
@@ -141,7 +140,7 @@ class UploadReceiver:
             self._results.append(UploadResult(shown_name, None, 0, problem=str(error)))
             return
         self._current = StagedFile(shown_name, folder, wanted_name, str(len(self._results)), 0, "")
-        self._stream = os.fdopen(os.open(self._staging / self._current.staged_name, NEW, MODE), "wb")
+        self._stream = os.fdopen(os.open(self._staging / self._current.staged_name, NEW_FILE, MODE), "wb")
         self._hash = hashlib.sha256()
 
     def _safe_target(self, field: str, name: str) -> tuple[tuple[str, ...], str]:

@@ -1,1 +1,1 @@
-"""Watch the vault's folder: file system events, scans and moves."""
+"""Watch the vault's folder: file system events, scans and hashing."""

@@ -1,4 +1,4 @@
-"""Read one file to find its hash and its kind."""
+"""Read one file on disk to find its hash and its kind."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 import os
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from chyme.core.files.vault_folder import Vault, stamp_of
 from chyme.files.kind_detection import identify
@@ -14,8 +15,18 @@ from chyme.model import File, Kind, Seen, Stamp
 
 HEAD = 64 * 1024
 PIECE = 1024 * 1024
-
 _NO_STAMP = Stamp("", "", 0, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class DiskFile:
+    """A regular file on disk whose path is new or whose content may have changed."""
+
+    raw: str  # the path as the disk spells it
+    path: str
+    escaped: bool
+    stamp: Stamp
+    ctime: float
 
 
 class FileInspection:

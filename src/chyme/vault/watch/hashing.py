@@ -9,13 +9,13 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from chyme.core.files.vault_folder import Vault
 from chyme.model import Seen
-from chyme.vault.watch.disk_file import DiskFile
-from chyme.vault.watch.file_inspection import FileInspection
+from chyme.vault.watch.file_inspection import DiskFile, FileInspection
 
 log = logging.getLogger(__name__)
 
@@ -53,7 +53,7 @@ class Hasher:
         self._between = between
         self._jobs: dict[str, _Job] = {}  # by raw path, the one that has waited longest first
         self._results: dict[str, Seen] = {}
-        self._changes: dict[str, int] = {}  # how often a file changed while it was hashed
+        self._changes: Counter[str] = Counter()  # how often a file changed while it was hashed
         self._to_close: list[FileInspection] = []
         self._slice_count = 0
         self._stop = False
@@ -81,10 +81,11 @@ class Hasher:
             previous = self._jobs.get(found.raw)
             if previous is not None and previous.found.stamp == found.stamp:
                 return
-            delay = min(LONGEST_DELAY, FIRST_DELAY * 2 ** self._changes[found.raw]) if found.raw in self._changes else 0
+            changes = self._changes[found.raw]
+            delay = min(LONGEST_DELAY, FIRST_DELAY * 2**changes) if changes else 0
             self._jobs[found.raw] = _Job(found, time.monotonic() + delay, previous.recheck_paths if previous else set())
             if previous is not None:
-                self._changes[found.raw] = self._changes.get(found.raw, 0) + 1
+                self._changes[found.raw] += 1
                 self._close_later(previous)
             self._condition.notify_all()
 
@@ -93,7 +94,7 @@ class Hasher:
         with self._condition:
             seen = self._results.pop(found.raw, None)
             if seen is not None and seen.stamp != found.stamp:
-                self._changes[found.raw] = self._changes.get(found.raw, 0) + 1
+                self._changes[found.raw] += 1
                 return None
             return seen
 
@@ -174,7 +175,7 @@ class Hasher:
                     del self._results[next(iter(self._results))]
                 self._changes.pop(raw, None)
             elif recheck:
-                self._changes[raw] = self._changes.get(raw, 0) + 1
+                self._changes[raw] += 1
             if not self._jobs and not recheck:
                 self._changes.clear()
         paths = job.recheck_paths | ({raw} if recheck else set())

@@ -8,15 +8,15 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from chyme.core.files.moves import TRASHED, Move, find_origin
-from chyme.core.files.vault_folder import Vault, decode_path, stamp_of
+from chyme.core.files.vault_folder import Vault, raw_path
 from chyme.core.store import files
+from chyme.core.store.files import TRASHED
 from chyme.core.store.sqlite.database import Database
 from chyme.errors import ChymeError
 from chyme.model import File, Seen, Stamp
 from chyme.vault.file_registry import FileRegistry
-from chyme.vault.watch.disk_file import DiskFile
-from chyme.vault.watch.file_inspection import inspect_file, inspect_kind
+from chyme.vault.moved_files import Move, find_moved, find_renamed
+from chyme.vault.watch.file_inspection import DiskFile, inspect_file, inspect_kind
 from chyme.vault.watch.hashing import LARGE, Hasher
 
 STILL_SECONDS = 0.5
@@ -86,15 +86,7 @@ class PendingFiles:
 
     def detect_rename(self, found: DiskFile, report: ScanReport) -> bool:
         """Whether this is a known file under another path, by its inode and stamp alone; if so, record the move."""
-        if not found.stamp.size:
-            return False
-        alike = files.same_inode(self._database.read(), found.stamp)
-        moved = [file for file in alike if file.path != found.path and self._is_elsewhere(file)]
-        if not moved:
-            return False
-        first = moved[0]
-        seen = Seen(found.path, found.escaped, first.kind, first.mime, found.stamp, first.hash)
-        file = find_origin(seen, moved)
+        file = find_renamed(self._database.read(), self._vault, found, self._moved_ids)
         if file is None:
             return False
         self._move(file, found, found.stamp, report)
@@ -123,8 +115,7 @@ class PendingFiles:
             self._refresh(known, seen.stamp, report)
             return
         if known is None or known.vanished_at is not None:
-            alike = files.same_content(db, seen.hash) if seen.stamp.size else []
-            file = find_origin(seen, [other for other in alike if other.path != found.path and self._is_gone(other)])
+            file = find_moved(db, self._vault, seen, self._moved_ids)
             if file is not None:
                 self._move(file, found, seen.stamp, report)
                 return
@@ -189,29 +180,10 @@ class PendingFiles:
             return
         self._add(Seen(found.path, found.escaped, kind, mime, stamp, content_hash))
 
-    def _is_elsewhere(self, file: File) -> bool:
-        """Whether this file is no longer at its path. False if that cannot be checked: an error proves nothing."""
-        if file.id in self._moved_ids:
-            return False
-        try:
-            status = self._vault.status(_raw_path(file))
-        except OSError:
-            return False
-        return status is None or stamp_of(status) != file.stamp
-
     def may_have_moved(self, file: File) -> bool:
         """Whether a file that is not hashed yet may be this one; if so, this path is checked again after that."""
         hasher = self.hasher if file.stamp.size > LARGE else None
-        return hasher is not None and hasher.defer_missing(_raw_path(file), file.stamp.size)
-
-    def _is_gone(self, file: File) -> bool:
-        """Whether nothing is at the file's path any more: a path that still exists keeps its file."""
-        if file.id in self._moved_ids:
-            return False
-        try:
-            return self._vault.status(_raw_path(file)) is None
-        except OSError:
-            return False
+        return hasher is not None and hasher.defer_missing(raw_path(file), file.stamp.size)
 
     def _is_still(self, found: DiskFile, previous: tuple[Stamp, float] | None) -> bool:
         """Whether nothing has been written to the file for half a second."""
@@ -226,10 +198,6 @@ class PendingFiles:
     def _wait_for(self, found: DiskFile, since: float) -> None:
         self._changing[found.raw] = (found.stamp, since)
         self.on_unfinished()
-
-
-def _raw_path(file: File) -> str:
-    return decode_path(file.path) if file.escaped else file.path
 
 
 def _same_on_disk(known: Stamp, now: Stamp) -> bool:

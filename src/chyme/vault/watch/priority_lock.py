@@ -36,11 +36,19 @@ class PriorityLock:
     def acquire(self, priority: Priority, seconds: float | None = None) -> bool:
         """Take the lock and return True, or return False after this many seconds of waiting."""
         with self._changed:
-            return self._acquire(priority, seconds)
+            self.waiting[priority] += 1
+            try:
+                acquired = self._changed.wait_for(lambda: not (self._busy or any(self.waiting[:priority])), seconds)
+            finally:
+                self.waiting[priority] -= 1
+            self._busy |= acquired
+            self._changed.notify_all()
+            return acquired
 
     def release(self) -> None:
         with self._changed:
-            self._release()
+            self._busy = False
+            self._changed.notify_all()
 
     def is_wanted(self, priority: Priority) -> bool:
         """Whether a round of a higher priority waits. Cheap enough to be called for every file."""
@@ -49,19 +57,5 @@ class PriorityLock:
     def yield_turn(self, priority: Priority) -> None:
         """Let rounds of a higher priority go first; return when this round has the lock again."""
         with self._changed:
-            self._release()
-            self._acquire(priority, None)
-
-    def _acquire(self, priority: Priority, seconds: float | None) -> bool:
-        self.waiting[priority] += 1
-        try:
-            acquired = self._changed.wait_for(lambda: not (self._busy or any(self.waiting[:priority])), seconds)
-        finally:
-            self.waiting[priority] -= 1
-        self._busy |= acquired
-        self._changed.notify_all()
-        return acquired
-
-    def _release(self) -> None:
-        self._busy = False
-        self._changed.notify_all()
+            self.release()
+            self.acquire(priority)

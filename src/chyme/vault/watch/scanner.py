@@ -18,11 +18,11 @@ from chyme.core.store.sqlite.database import Database
 from chyme.errors import VaultError
 from chyme.model import Stamp, iso
 from chyme.vault.file_registry import FileRegistry
+from chyme.vault.vanished_files import MissingFiles
 from chyme.vault.watch import ignore_rules
-from chyme.vault.watch.disk_file import DiskFile
+from chyme.vault.watch.file_inspection import DiskFile
 from chyme.vault.watch.hashing import LARGE, Hasher
 from chyme.vault.watch.ignore_rules import IgnoreRules
-from chyme.vault.watch.missing_files import MissingFiles
 from chyme.vault.watch.pending_files import PendingFiles, ScanReport
 from chyme.vault.watch.priority_lock import Priority, PriorityLock
 

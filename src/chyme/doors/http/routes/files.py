@@ -10,7 +10,8 @@ from pydantic import BaseModel, Field
 from chyme.application.app import App
 from chyme.doors.http.not_found import NotFound, require_file
 from chyme.model import Kind
-from chyme.search.file_list import Card, Filters, Folder
+from chyme.search.file_list import Folder
+from chyme.search.tables.listing import Card, Filters
 from chyme.vault.trash import NotInTrash, RestoredFile, TrashEntry
 
 PATH = 4096  # characters; no system opens a longer path

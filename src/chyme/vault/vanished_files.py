@@ -1,17 +1,18 @@
-"""Hide files that are no longer at their paths, and hold back purging when suspiciously many are missing."""
+"""Hides files that are no longer at their paths, and forgets them later without a trace: a purge, which is held back
+when suspiciously many are missing."""
 
 from __future__ import annotations
 
 import logging
 import stat
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
-from chyme.core.files.vault_folder import Vault, decode_path
+from chyme.core.files.vault_folder import Vault, raw_path
 from chyme.core.store import files, vault_properties
 from chyme.core.store.sqlite.database import Database
+from chyme.errors import UsageError
 from chyme.model import File
 from chyme.vault.file_registry import FileRegistry
-from chyme.vault.purge import PURGE_WAITS
 from chyme.vault.watch.ignore_rules import IgnoreRules
 from chyme.vault.watch.pending_files import PendingFiles, ScanReport
 
@@ -19,6 +20,7 @@ log = logging.getLogger(__name__)
 
 SUSPICIOUS_SHARE = 0.2
 SUSPICIOUS_COUNT = 10  # fewer are probably a person tidying up, unless no file is left
+PURGE_WAITS = "purge-waits"  # the vault property that says why nothing is purged
 
 
 class MissingFiles:
@@ -58,7 +60,7 @@ class MissingFiles:
 
     def _is_visible(self, file: File, ignore: IgnoreRules) -> bool:
         """Whether a file is at the path and not ignored. True if that cannot be checked: an error proves nothing."""
-        raw = decode_path(file.path) if file.escaped else file.path
+        raw = raw_path(file)
         if ignore.ignores(raw, False):
             return False
         try:
@@ -66,3 +68,31 @@ class MissingFiles:
         except OSError:
             return True
         return status is not None and stat.S_ISREG(status.st_mode)
+
+
+def purge_vanished(
+    database: Database,
+    registry: FileRegistry,
+    before: str,
+    confirmed: bool = False,
+    progress: Callable[[int, int], None] | None = None,
+) -> int:
+    """Forget the files that vanished at or before this moment. Return how many.
+
+    After a suspicious scan nothing is purged until a user confirms it.
+    """
+    blocker = vault_properties.value_of(database.read(), PURGE_WAITS)
+    if blocker and not confirmed:
+        raise UsageError(blocker)
+    found = files.vanished_before(database.read(), before)
+    count = 0
+    for number, file in enumerate(found):
+        count += registry.purge(file)
+        if progress is not None:
+            progress(number + 1, len(found))
+    if count:
+        registry.sweep()
+        database.checkpoint()
+    if confirmed:
+        database.write(lambda db: vault_properties.remove(db, PURGE_WAITS))
+    return count

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import pstdev
 
-from chyme.search.ranking.matches import PASSAGES_SHOWN, Match, RankedFile
+from chyme.search.ranking.keyword_ranking import PASSAGES_SHOWN, Match, RankedFile
 
 DEPTH = 100  # files of each list that are fused; after them the order by words continues
 _MIN_SPREAD = 0.05  # of the range above the floor: files that are all about equally near hardly differ

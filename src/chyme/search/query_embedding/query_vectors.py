@@ -1,17 +1,31 @@
-"""A cache of the vectors of recent questions, for turning pages and further typing."""
+"""A question's vector, and a cache of those of recent questions, for turning pages and further typing."""
 
 from __future__ import annotations
 
 import threading
 from array import array
 from collections import OrderedDict
-
-from chyme.search.query_embedding.protocol import QueryVector
+from dataclasses import dataclass
+from typing import Protocol
 
 MAX_CACHED_QUERIES = 256
 LONGEST = 2000  # characters of a question; no embedder reads more
-
 Key = tuple[str, str]  # the model, the question
+
+
+@dataclass(frozen=True, slots=True)
+class QueryVector:
+    """A question's vector, or the reason why there is none."""
+
+    vector: tuple[float, ...] | None
+    why_not: str | None = None  # for people; None if there is nothing to say
+
+
+class QueryEmbedder(Protocol):
+    """Embeds questions with the model whose vectors they are compared with."""
+
+    def embed(self, text: str, model: str) -> QueryVector:
+        """Never raises and never takes long: a search must not wait for a model that does not load."""
 
 
 def key_of(text: str, model: str) -> Key:

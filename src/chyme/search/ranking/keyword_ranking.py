@@ -33,11 +33,7 @@ class RankedFile:
 
 
 def rank(
-    passages: Sequence[Match],
-    names: Sequence[tuple[int, float]],
-    name_share: float = _NAME_SHARE,
-    further_share: float = _FURTHER_SHARE,
-    together: Sequence[Match] = (),
+    passages: Sequence[Match], names: Sequence[tuple[int, float]], together: Sequence[Match] = ()
 ) -> list[RankedFile]:
     """Files, best first. `passages` come best first; `together` are those with adjacent words of the question."""
     by_file: dict[int, list[Match]] = {}
@@ -47,9 +43,9 @@ def rank(
     ranked = []
     for file_id in by_file.keys() | name_scores.keys():
         matches = by_file.get(file_id, [])
-        score = name_share * name_scores.get(file_id, 0.0)
+        score = _NAME_SHARE * name_scores.get(file_id, 0.0)
         for i, match in enumerate(matches[:5]):
-            score += match.score * (1.0 if i == 0 else further_share / 2 ** (i - 1))
+            score += match.score * (1.0 if i == 0 else _FURTHER_SHARE / 2 ** (i - 1))
         shown = tuple(match.passage_id for match in matches[:PASSAGES_SHOWN])
         ranked.append(RankedFile(file_id, score, shown, bool(matches), file_id in name_scores))
     return sorted(ranked, key=lambda file: (-file.score, file.file_id))

@@ -1,1 +1,0 @@
-"""Changing the embedding model of a vault."""

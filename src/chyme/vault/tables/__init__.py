@@ -1,1 +1,0 @@
-"""SQL queries about link files."""
