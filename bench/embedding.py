@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from bench.figures import Figure, Sizes, Tell, remark, warn
 from bench.packaged_minilm import PackagedMiniLm, fetched
 from bench.tag_pairs import ONE, TWO
-from chyme.models.embedding.minilm import NUMBERS, VOCABULARY, MiniLm
-from chyme.models.embedding.minilm_settings import EmbeddingSettings
+from chyme.models.embedding.minilm import NUMBERS, VOCABULARY, EmbeddingSettings, MiniLm
 from chyme.models.embedding.passage_embedder import PassageEmbedding, load_passage_embedder
 from chyme.models.weights.catalog import EMBEDDING, MULTILINGUAL
 from chyme.models.weights.folder import path_of

@@ -23,7 +23,7 @@ from chyme.core.store.sqlite.database import Database
 from chyme.core.vectors import normalise
 from chyme.digester import StaysHome
 from chyme.model import File, Kind, Output, Seen, Stamp, TagVector, Upstream, iso
-from chyme.models.embedding.minilm_settings import DIMENSION, EmbeddingSettings
+from chyme.models.embedding.minilm import DIMENSION, EmbeddingSettings
 from chyme.understanding.classify_document import ClassifyDocument
 from chyme.understanding.tables import tags
 from chyme.understanding.tags import assignment

@@ -20,7 +20,7 @@ from chyme.core.store import files
 from chyme.core.store.sqlite.database import Database
 from chyme.core.vectors import normalise
 from chyme.model import File, Kind, Output, Seen, Stamp, TagVector
-from chyme.models.embedding.minilm_settings import EmbeddingSettings
+from chyme.models.embedding.minilm import EmbeddingSettings
 from chyme.understanding.tables import edits, tags
 from chyme.understanding.tags import assignment
 from chyme.understanding.tags.digest import TagDigest, as_json

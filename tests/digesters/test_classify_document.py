@@ -29,7 +29,7 @@ from chyme.errors import (
 )
 from chyme.model import File, Kind, Output, Stamp
 from chyme.models.providers.endpoints import LanguageSettings
-from chyme.models.providers.invalid_answer import InvalidAnswer
+from chyme.models.providers.service_faults import InvalidAnswer
 from chyme.understanding.classification.result import from_json
 from chyme.understanding.classify_document import PREPARED, ClassifyDocument
 

@@ -12,7 +12,7 @@ from disk_source import source_of
 from upstreams import upstream
 
 from chyme.model import Kind, Output
-from chyme.models.embedding.minilm_settings import EmbeddingSettings
+from chyme.models.embedding.minilm import EmbeddingSettings
 from chyme.understanding.classification.result import Classification, as_json
 from chyme.understanding.tags.tags import MAX_INPUT_CHARS, Tags
 from chyme.understanding.tags.vectors import embed_tags

@@ -14,9 +14,16 @@ import pytest
 from plain_bert import embedded
 
 from chyme.errors import EngineUnavailable
-from chyme.models.embedding.minilm import MiniLm, load_minilm
-from chyme.models.embedding.minilm_settings import DIMENSION, EXACT, MODEL, EmbeddingSettings
-from chyme.models.embedding.minilm_tokenizer import LONGEST, Tokens
+from chyme.models.embedding.minilm import (
+    DIMENSION,
+    EXACT,
+    LONGEST,
+    MODEL,
+    EmbeddingSettings,
+    MiniLm,
+    Tokens,
+    load_minilm,
+)
 from chyme.models.weights.catalog import EMBEDDING
 from chyme.models.weights.folder import path_of
 from chyme.models.weights.safetensors import read_tensors

@@ -47,9 +47,8 @@ from chyme.errors import (
     TimedOut,
 )
 from chyme.models.providers.endpoints import ADDRESSES, Endpoint
-from chyme.models.providers.health_reports import KeyRefused
-from chyme.models.providers.invalid_answer import InvalidAnswer
 from chyme.models.providers.model_clients import add_schema
+from chyme.models.providers.service_faults import InvalidAnswer, KeyRefused
 from chyme.models.providers.structured_request import ask
 
 pytestmark = pytest.mark.slow  # a little each, and they are many

@@ -10,8 +10,7 @@ from keyword_shelf import open_database
 from meaning_shelf import MeaningShelf
 
 from chyme.errors import EngineUnavailable
-from chyme.models.embedding.minilm import NUMBERS, VOCABULARY, MiniLm, load_minilm
-from chyme.models.embedding.minilm_settings import EmbeddingSettings
+from chyme.models.embedding.minilm import NUMBERS, VOCABULARY, EmbeddingSettings, MiniLm, load_minilm
 from chyme.models.weights.catalog import EMBEDDING
 from chyme.models.weights.folder import path_of
 

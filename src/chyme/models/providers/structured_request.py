@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import logging
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -163,3 +164,10 @@ async def _converse(endpoint: Endpoint, transport: MeteredTransport, question: _
                 if any(isinstance(message, ModelResponse) for message in exchanged):
                     raise
                 raise NoCompletion from error
+
+
+def delimit_data(question: str, language: str | None, data: str) -> str:
+    """The question, and the data between two lines that it cannot contain, because they are its hash."""
+    mark = hashlib.sha256(data.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    language_note = f" The language is {language!r}." if language else ""
+    return f"{question}{language_note}\nBEGIN {mark}\n{data}\nEND {mark}"

@@ -8,7 +8,7 @@ from typing import Any
 from chyme.digester import Digester, Inputs, Promises, Runs, Source
 from chyme.errors import EngineUnavailable
 from chyme.model import File, Kind, Output, Upstream
-from chyme.models.embedding.minilm_settings import DIMENSION, EmbeddingSettings
+from chyme.models.embedding.minilm import DIMENSION, EmbeddingSettings
 from chyme.understanding.tags.vectors import EMBEDDING_TEMPLATE, vectors_of
 
 SECONDS = 30.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from chyme.digester import Digester, Inputs, Makes, Promises, Runs, Source
 from chyme.model import File, Form, Kind, Output
-from chyme.models.embedding.minilm_settings import EmbeddingSettings
+from chyme.models.embedding.minilm import EmbeddingSettings
 from chyme.text.decoding import read_text
 from chyme.understanding.classification.outputs import CLASSIFIERS
 from chyme.understanding.classification.result import Classification, from_json

@@ -7,8 +7,7 @@ from typing import NamedTuple
 
 from chyme.errors import EngineUnavailable
 from chyme.model import TagVector
-from chyme.models.embedding.minilm import load_minilm
-from chyme.models.embedding.minilm_settings import EmbeddingSettings
+from chyme.models.embedding.minilm import EmbeddingSettings, load_minilm
 
 # Single words are closer to related words than to synonyms; in a sentence it is more often the other way round.
 EMBEDDING_TEMPLATE = "a document about {}"
