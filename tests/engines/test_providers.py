@@ -424,7 +424,7 @@ def test_only_the_client_of_the_provider_is_loaded(provider: str) -> None:
     code = (
         "import sys; from chyme.models.providers.endpoints import LanguageSettings, VisionSettings\n"
         "from free_calls import FreeCalls; from chyme.errors import NetworkFailed\n"
-        "import chyme.understanding.classification.model_prompt as classify, chyme.webpages.summary_prompt as pages\n"
+        "import chyme.understanding.classification.model_question as classify, chyme.webpages.summary_prompt as pages\n"
         "import chyme.speech.transcripts.language_model as speech, chyme.pictures.vision_model as vision\n"
         "words = LanguageSettings(sys.argv[1], 'm', 'k', provider=sys.argv[2])\n"
         "sees = VisionSettings(sys.argv[1], 'm', 'k', provider=sys.argv[2])\n"

@@ -9,11 +9,12 @@ from sqlite3 import Connection
 from typing import Any
 
 from chyme.core.pipeline.recorders import RefreshNames
-from chyme.core.store import documents, files
+from chyme.core.store import files
 from chyme.core.store.sqlite.database import Database
 from chyme.errors import UsageError
 from chyme.model import File, iso
-from chyme.understanding.description import compute_description, describe
+from chyme.text.spelling_variants import comparison_key
+from chyme.understanding.description import compute_description, describe, shown_description
 from chyme.understanding.edit_rules import (
     DATE,
     FIELDS,
@@ -33,8 +34,7 @@ from chyme.understanding.edit_rules import (
     with_tags,
 )
 from chyme.understanding.tables import edits, tags
-from chyme.understanding.tags.lookup import current_names
-from chyme.understanding.tags.names import comparison_key, parse_typed_tag
+from chyme.understanding.tags.names import current_names, parse_typed_tag
 
 _PARSERS = {TITLE: parse_title, DATE: parse_date}
 
@@ -165,9 +165,8 @@ def _find_file(db: Connection, path: str) -> File:
 
 
 def _load_edits(db: Connection, file: File) -> DocumentEdits:
-    row = documents.of_file(db, file.id)
-    description = Description(row.title, row.summary, row.date, row.language, row.tags) if row else Description()
-    return DocumentEdits(file.path, description, edits.of_file(db, file.id), compute_description(db, file.id))
+    shown = shown_description(db, file.id) or Description()
+    return DocumentEdits(file.path, shown, edits.of_file(db, file.id), compute_description(db, file.id))
 
 
 def _parse_fields(request: EditRequest) -> dict[str, object]:

@@ -13,8 +13,7 @@ from chyme.core.store import digests, documents, file_requests, files
 from chyme.errors import UsageError
 from chyme.files.machine_names import is_machine_made
 from chyme.model import Again, File, Mode, iso
-from chyme.understanding.classification.outputs import CLASSIFIERS
-from chyme.understanding.classification.result import from_json
+from chyme.understanding.classification.result import CLASSIFIERS, from_json
 from chyme.understanding.edit_rules import DATE, TITLE
 from chyme.understanding.slug import Slug, propose_name, sure_date
 from chyme.understanding.tables import edits, renames

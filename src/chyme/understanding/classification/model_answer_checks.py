@@ -25,9 +25,9 @@ from chyme.understanding.classification.result import (
     Candidate,
     Classification,
 )
-from chyme.understanding.dates.document_date import find_dates
+from chyme.understanding.dates.candidates import find_dates
 from chyme.understanding.tags.names import split_tags
-from chyme.understanding.titles.placeholders import is_file_name, is_junk
+from chyme.understanding.titles.cleanup import is_file_name, is_junk
 
 CHECKS_VERSION = 3  # raise it when a check changes the result
 SURE = 0.8  # confidence from which on the rules' language wins over a model's

@@ -11,7 +11,7 @@ from chyme.core.vectors import normalise, pack_vector, unpack_vector
 from chyme.model import TagVector
 from chyme.understanding.tags.digest import TagDigest, as_json, from_json, update_digest
 from chyme.understanding.tags.names import TAGS
-from chyme.understanding.tags.similarity import KnownTag, TagBits, sign_bits
+from chyme.understanding.tags.same_meaning import KnownTag, TagBits, sign_bits
 
 CHANGES_KEPT = 1000
 

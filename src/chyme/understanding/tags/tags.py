@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from chyme.digester import Digester, Inputs, Makes, Promises, Runs, Source
+from chyme.errors import EngineUnavailable
 from chyme.model import File, Form, Kind, Output
 from chyme.models.embedding.minilm import EmbeddingSettings
 from chyme.text.decoding import read_text
-from chyme.understanding.classification.outputs import CLASSIFIERS
-from chyme.understanding.classification.result import Classification, from_json
+from chyme.understanding.classification.result import CLASSIFIERS, read_classification
+from chyme.understanding.classification.source_text import content_of
 from chyme.understanding.tags.digest import as_json
 from chyme.understanding.tags.names import TAGS
 from chyme.understanding.tags.proposals import RULES_VERSION, propose_tags
-from chyme.understanding.tags.vectors import embed_tags
+from chyme.understanding.tags.vectors import vectors_of
 
 MAX_INPUT_CHARS = 500_000  # characters of a text: a book's worth
 _TEXTS = (
@@ -57,28 +58,17 @@ class Tags(Digester):
         return self.seconds
 
     def digest(self, source: Source) -> list[Output]:
-        proposal = propose_tags(_read_classification(source), _read_texts(source))
+        classification = read_classification(content_of(source, name) for name in CLASSIFIERS)
+        proposal = propose_tags(classification, _read_texts(source))
         if proposal is None:
             return [Output(self.name, None)]
-        embedded = embed_tags(proposal.proposed, self.embedding)
-        return [Output(self.name, as_json(proposal), tag_vectors=embedded.vectors)]
-
-
-def _read_classification(source: Source) -> Classification | None:
-    for name in CLASSIFIERS:
-        output = source.output(name)
-        if output is not None and output.content:
-            try:
-                return from_json(output.content)
-            except (ValueError, TypeError, RecursionError):
-                continue
-    return None
+        try:
+            vectors = vectors_of(proposal.proposed, self.embedding)
+        except EngineUnavailable:
+            vectors = ()
+        return [Output(self.name, as_json(proposal), tag_vectors=vectors)]
 
 
 def _read_texts(source: Source) -> dict[str, str]:
     texts = {"file": read_text(source, MAX_INPUT_CHARS).text} if source.file.kind is Kind.TEXT else {}
-    for name in _TEXTS:
-        output = source.output(name)
-        if output is not None and output.content:
-            texts[name] = output.content
-    return texts
+    return texts | {name: content for name in _TEXTS if (content := content_of(source, name))}

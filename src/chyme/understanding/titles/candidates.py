@@ -21,13 +21,18 @@ from chyme.understanding.classification.data_descriptions import (
     parse_markdown_table,
 )
 from chyme.understanding.classification.source_text import SourceText
-from chyme.understanding.titles.cleanup import clean_title, name_to_words, strip_markup
-from chyme.understanding.titles.letterheads import is_address_or_list_line, is_company, is_log_line, sender_in
-from chyme.understanding.titles.placeholders import (
+from chyme.understanding.titles.cleanup import (
+    clean_title,
     comparison_key,
+    is_address_or_list_line,
+    is_company,
     is_file_name,
     is_junk,
+    is_log_line,
+    name_to_words,
     same_words,
+    sender_in,
+    strip_markup,
     strip_program_name,
 )
 
@@ -94,7 +99,7 @@ def find_titles(
     """All possible titles, the likeliest first. `topics` serve as the title of a recording that has none better."""
     stem = without_extension(name)
     candidates = [
-        *_from_properties(source, mime, stem, generator),
+        *_from_properties(source, mime, stem),
         *_from_text(source, mime),
         *_from_table(source, mime),
     ]
@@ -114,7 +119,7 @@ def find_titles(
     return sorted(agreed, key=lambda title: -title.confidence)
 
 
-def _from_properties(source: SourceText, mime: str, stem: str, generator: str) -> Iterator[Title]:
+def _from_properties(source: SourceText, mime: str, stem: str) -> Iterator[Title]:
     metadata = source.metadata
     title = strip_program_name(metadata.title.strip())
     if not title:

@@ -15,8 +15,8 @@ from chyme.understanding.description import describe
 from chyme.understanding.edit_rules import TAGS as TAGS_SET
 from chyme.understanding.edit_rules import TagEdit, tag_edit, tag_value
 from chyme.understanding.tables import edits, tags
+from chyme.understanding.tags.digest import Rule, TagChange, undo_decision
 from chyme.understanding.tags.names import TAG_EMBEDDINGS
-from chyme.understanding.tags.undo import Rule, TagChange, undo_decision
 
 
 class Decision:
