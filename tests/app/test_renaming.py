@@ -284,9 +284,9 @@ def test_a_persons_title_and_date_go_into_the_name(app: App) -> None:
     app.edits.change("scan0001.txt", EditRequest({"title": "My title", "date": "2026-04"}))
     (proposal,) = FileRenamer(app.open_vault).proposals()
     assert (proposal.becomes, proposal.said_by) == ("2026-04-my-title.txt", PERSON)
-    app.edits.clear("scan0001.txt", "date")
+    app.edits.change("scan0001.txt", EditRequest(clear=("date",)))
     assert [one.becomes for one in FileRenamer(app.open_vault).proposals()] == ["2020-01-01-my-title.txt"]
-    app.edits.set_title("scan0001.txt", None)
+    app.edits.change("scan0001.txt", EditRequest({"title": None}))
     assert FileRenamer(app.open_vault).proposals() == []
 
 
@@ -294,7 +294,7 @@ def test_who_set_the_date_alone_did_not_say_the_title(app: App) -> None:
     file = put(app, "scan0001.txt")
     classify(app, file, "Machine's title", "2020-01-01")
     propose(app, file, "2020-01-01-machines-title.txt", "Machine's title")
-    app.edits.set_date("scan0001.txt", "2026-04")
+    app.edits.change("scan0001.txt", EditRequest({"date": "2026-04"}))
     assert FileRenamer(app.open_vault).proposals() == [
         Proposal("scan0001.txt", "2026-04-machines-title.txt", "Machine's title", "classify-document")
     ]
@@ -305,14 +305,14 @@ def test_the_heading_of_a_text_is_its_own_word(app: App) -> None:
     at = iso(now())
     app.database.write(lambda db: documents.set_found_title(db, file.id, "Rental contract"))
     app.database.write(lambda db: describe(db, file.id, at, file_terms.rewrite))
-    app.edits.set_date("scan0001.txt", "2026-04")
+    app.edits.change("scan0001.txt", EditRequest({"date": "2026-04"}))
     (proposal,) = FileRenamer(app.open_vault).proposals()
     assert (proposal.becomes, proposal.said_by) == ("2026-04-rental-contract.txt", TEXT)
 
 
 def test_a_title_that_a_person_set_is_enough(app: App) -> None:
     put(app, "scan0001.txt")
-    app.edits.set_title("scan0001.txt", "My title")
+    app.edits.change("scan0001.txt", EditRequest({"title": "My title"}))
     assert [one.becomes for one in FileRenamer(app.open_vault).accept()] == ["my-title.txt"]
     assert app.edits.get("my-title.txt").document.title == "My title"
 

@@ -41,7 +41,9 @@ def build_network(tensors: Tensors, exact: bool = False) -> tuple[bytes, str]:
     """
     layers = _Layers(tensors, exact)
     # A row for each token of all texts: only in attention are they separated, where no text may see another.
-    flow = layers.layer_norm(layers.file.add("Reshape", TEXTS, layers.int_constant(-1, WIDTH)), "embeddings.LayerNorm")
+    flow = layers.layer_norm(
+        layers.file.add("Reshape", TEXTS, layers.file.int_constant(-1, WIDTH)), "embeddings.LayerNorm"
+    )
     for number in range(LAYERS):
         name = f"encoder.layer.{number}"
         attended = _attention(layers, flow, f"{name}.attention")
@@ -50,7 +52,7 @@ def build_network(tensors: Tensors, exact: bool = False) -> tuple[bytes, str]:
         flow = layers.layer_norm(
             layers.add_tensors(flow, layers.dense(inner, f"{name}.output.dense")), f"{name}.output.LayerNorm"
         )
-    mean = layers.file.add("ReduceMean", layers.reshape_by_text(flow, WIDTH), layers.int_constant(1), keepdims=0)
+    mean = layers.file.add("ReduceMean", layers.reshape_by_text(flow, WIDTH), layers.file.int_constant(1), keepdims=0)
     return layers.file.data({TEXTS: ("texts", "tokens", WIDTH)}, {mean: ("texts", WIDTH)}), mean
 
 
@@ -72,17 +74,12 @@ class _Layers:
 
         return self.file.constant(numpy.asarray(values, numpy.float32, order="C"))
 
-    def int_constant(self, *values: int) -> str:
-        import numpy
-
-        return self.file.constant(numpy.array(values, numpy.int64))
-
     def add_tensors(self, left: str, right: str) -> str:
         return self.file.add("Add", left, right)
 
     def reshape_by_text(self, flow: str, *dimensions: int) -> str:
         """The activations of all tokens, text by text, each token's row reshaped to these dimensions."""
-        shape = self.file.add("Concat", self._batch_shape, self.int_constant(*dimensions), axis=0)
+        shape = self.file.add("Concat", self._batch_shape, self.file.int_constant(*dimensions), axis=0)
         return self.file.add("Reshape", flow, shape)
 
     def layer_norm(self, flow: str, name: str) -> str:
@@ -103,7 +100,7 @@ class _Layers:
         weights, bias = self._load_dense([name])
         if self._exact:
             return self._multiply_floats(flow, weights, bias)
-        largest = self.file.add("ReduceMax", self.file.add("Abs", flow), self.int_constant(-1), keepdims=1)
+        largest = self.file.add("ReduceMax", self.file.add("Abs", flow), self.file.int_constant(-1), keepdims=1)
         product = self._multiply_bytes(self.file.add("Div", flow, largest), weights, 1.0)
         return self.add_tensors(self.file.add("Mul", product, largest), self.float_constant(bias))
 
@@ -158,6 +155,6 @@ def _attention(layers: _Layers, flow: str, name: str) -> str:
         "MatMul", layers.file.add("Softmax", scores, axis=-1), layers.file.add("Transpose", value, perm=[0, 2, 1, 3])
     )
     joined = layers.file.add(
-        "Reshape", layers.file.add("Transpose", mixed, perm=[0, 2, 1, 3]), layers.int_constant(-1, WIDTH)
+        "Reshape", layers.file.add("Transpose", mixed, perm=[0, 2, 1, 3]), layers.file.int_constant(-1, WIDTH)
     )
     return layers.dense(joined, f"{name}.output.dense")

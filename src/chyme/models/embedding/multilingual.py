@@ -104,11 +104,7 @@ def _make_tokenizer(pieces: multilingual_weights.Pieces) -> Any:
     try:
         tokenizer = Tokenizer(models.Unigram(pieces.pieces, unk_id=_UNKNOWN))
         tokenizer.normalizer = normalizers.Sequence(
-            [
-                normalizers.Precompiled(pieces.normalizer),
-                normalizers.Strip(),
-                normalizers.Replace(Regex(" {2,}"), " "),
-            ]
+            [normalizers.Precompiled(pieces.normalizer), normalizers.Strip(), normalizers.Replace(Regex(" {2,}"), " ")]
         )
         tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(_SPACE, prepend_scheme="always", split=False)
     except Exception as error:  # the library raises nothing narrower

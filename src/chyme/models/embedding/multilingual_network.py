@@ -36,7 +36,7 @@ def build_network(tensors: Mapping[str, Array]) -> tuple[bytes, str]:
     flow = layers.layer_norm(layers.file.add("Concat", *features, axis=1), "CNN_layers")
     flow = layers.dense(flow, "CNN_layers/dense/kernel", "CNN_layers/dense/bias")
     tokens = layers.file.add("Cast", layers.file.add("Shape", TEXT, start=0, end=1), to=_FLOAT)
-    flow = layers.file.add("ReduceSum", flow, layers.int_constant(0), keepdims=1)
+    flow = layers.file.add("ReduceSum", flow, layers.file.int_constant(0), keepdims=1)
     flow = layers.file.add("Div", flow, layers.file.add("Sqrt", tokens))
     for first in (0, 2):
         inner = layers.file.add("Relu", layers.dense(flow, f"DNN/ResidualHidden_{first}/dense/kernel"))
@@ -56,11 +56,6 @@ class _Layers:
     def __init__(self, tensors: Mapping[str, Array]) -> None:
         self._tensors = tensors
         self.file = OnnxFile(OPERATORS)
-
-    def int_constant(self, *values: int) -> str:
-        import numpy
-
-        return self.file.constant(numpy.array(values, numpy.int64))
 
     def tensor(self, name: str) -> str:
         return self.file.constant(self._tensors[_PREFIX + name])
@@ -94,9 +89,9 @@ class _Layers:
             self.file.add(
                 "Slice",
                 padded,
-                self.int_constant(first),
-                self.int_constant(first - size + 1 if first < size - 1 else _TO_THE_END),
-                self.int_constant(0),
+                self.file.int_constant(first),
+                self.file.int_constant(first - size + 1 if first < size - 1 else _TO_THE_END),
+                self.file.int_constant(0),
             )
             for first in range(size)
         ]

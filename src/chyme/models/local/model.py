@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import Future
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 
 from chyme.errors import ChymeError, DigestError, EngineUnavailable
 from chyme.models.local.fair_lock import CLOSED, FairLock
@@ -160,18 +160,7 @@ class LocalModel:
         began = time.monotonic()
         server = ServerProcess()
         try:
-            server.wait_until_ready(
-                {
-                    "capability": settings.capability,
-                    "weights_dir": settings.weights_dir,
-                    "threads": settings.threads,
-                    "context": settings.context,
-                    "answer": settings.answer,
-                    "memory_bytes": settings.memory_bytes,
-                    "run_as": list(settings.run_as),
-                },
-                settings.start_seconds,
-            )
+            server.wait_until_ready(asdict(settings), settings.start_seconds)
         except BaseException:
             server.dispose()
             raise

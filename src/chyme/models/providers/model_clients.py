@@ -73,12 +73,7 @@ def _anthropic(endpoint: Endpoint, client: httpx2.AsyncClient) -> Model:
     from pydantic_ai.settings import ModelSettings
 
     anthropic_client = AsyncAnthropic(
-        base_url=endpoint.address,
-        api_key=NO_KEY,
-        http_client=client,
-        max_retries=0,
-        timeout=None,
-        open_telemetry=False,
+        base_url=endpoint.address, api_key=NO_KEY, http_client=client, max_retries=0, timeout=None, open_telemetry=False
     )
     settings = ModelSettings(max_tokens=ANSWER_TOKENS)
     return AnthropicModel(

@@ -74,11 +74,9 @@ class _Vocabulary:
         found = tags.by_name(self._db, name)
         if found is None:
             return None
-        tag_id, model = found
-        vector = self._vectors.get(name)
-        if vector is not None and vector.model != model:
-            tags.set_vector(self._db, tag_id, vector)
-        return name, tag_id
+        if name in self._vectors:
+            tags.set_missing_vector(self._db, self._vectors[name])
+        return name, found[0]
 
     def _find_variant(self, name: str) -> str | None:
         """The tag that is only spelt differently, or what people made of it; `name` itself if there is none."""

@@ -150,8 +150,7 @@ class Decision:
             tags.set_file_tags(self._db, file_id, [self._tag_id(name) for name in wanted])
 
     def _tag_id(self, name: str) -> int:
-        found = tags.by_name(self._db, name)
-        return found[0] if found else tags.add(self._db, name, self._vectors.get(name), self.now)
+        return tags.ensure(self._db, name, self.now, self._vectors.get(name))
 
     def _set_edit(self, file_id: int, value: object) -> None:
         if value is None:

@@ -98,11 +98,7 @@ def find_titles(
 ) -> list[Title]:
     """All possible titles, the likeliest first. `topics` serve as the title of a recording that has none better."""
     stem = without_extension(name)
-    candidates = [
-        *_from_properties(source, mime, stem),
-        *_from_text(source, mime),
-        *_from_table(source, mime),
-    ]
+    candidates = [*_from_properties(source, mime, stem), *_from_text(source, mime), *_from_table(source, mime)]
     if source.spoken and topics:
         candidates.append(_generated(", ".join(topics[:3]), 0.4, source.where))
     candidates += [_from_name(name, stem, mime), *_from_opening(source, mime)]
