@@ -327,7 +327,8 @@ def die(moves):
     os.kill(os.getpid(), signal.SIGKILL)
 
 with open_app(Path(sys.argv[1])) as app:
-    renaming = FileRenamer(app.open_vault, take_in=die)
+    app.open_vault.registry.record = die
+    renaming = FileRenamer(app.open_vault)
     renaming.accept() if sys.argv[2] == "accept" else renaming.undo()
 """
 

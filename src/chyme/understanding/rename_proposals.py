@@ -56,13 +56,11 @@ class _Step:
 class FileRenamer:
     """Disk first, then database: a crash in between is a move like any other to the next scan, which keeps everything.
 
-    What is about to be done is noted before, so that it can be taken back even then. `take_in` is told where the files
-    are now.
+    What is about to be done is noted before, so that it can be taken back even then.
     """
 
-    def __init__(self, vault: OpenVault, take_in: Callable[[Sequence[Move]], None] | None = None) -> None:
+    def __init__(self, vault: OpenVault) -> None:
         self._vault = vault
-        self._take_in = take_in or vault.registry.record
 
     def proposals(self, paths: Sequence[str] = ()) -> list[Proposal]:
         """What these files and those in these folders could be called; no path means all files."""
@@ -174,7 +172,7 @@ class FileRenamer:
         finally:  # somebody may press Ctrl-C; what is done is done
             if moves:
                 sync_folders(self._vault, moves)
-                self._take_in(moves)
+                self._vault.registry.record(moves)
         return done, kept
 
     def _correct(self, step: _Step, name: str) -> None:

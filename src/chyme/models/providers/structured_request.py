@@ -5,13 +5,13 @@ from __future__ import annotations
 import hashlib
 import logging
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from importlib import import_module
 from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import urlsplit
 
 from chyme.digester import Calls
 from chyme.errors import EngineUnavailable
+from chyme.models.local.model import take_turn
 from chyme.models.providers.endpoints import ADDRESSES, ANTHROPIC, GOOGLE, LOCAL, OPENAI, Endpoint
 from chyme.models.providers.service_call import call_service
 
@@ -47,7 +47,7 @@ def ask(
     require_client_for_file(name, endpoint.provider)
     from chyme.models.providers.error_translation import translate_error
 
-    with _locate_endpoint(endpoint, name) as running:
+    with take_turn(endpoint, name) as running:
         return call_service(
             running,
             calls,
@@ -94,15 +94,6 @@ def _is_address(url: str) -> bool:
     except ValueError:
         return False
     return parts.scheme in ("http", "https") and bool(parts.hostname) and "@" not in parts.netloc
-
-
-def _locate_endpoint(endpoint: Endpoint, name: str) -> AbstractContextManager[Endpoint]:
-    """The endpoint to ask: a local model's address once it is our turn, others unchanged."""
-    if endpoint.provider != LOCAL:
-        return nullcontext(endpoint)
-    from chyme.models.local.model import take_turn
-
-    return take_turn(endpoint, name)
 
 
 async def _converse(

@@ -27,22 +27,7 @@ RESCORE_COUNT = 32  # nearest tags by sign bits whose vectors are compared
 _MAX_DIFFERENT = 0.3  # share of signs that may differ: close tags differ in a fifth of them, and chance adds little
 _WORD = re.compile(r"[^\W_]+")
 _NUMBER = re.compile(r"\d+")
-_NUMBER_WORDS = """
-zero
-one first i
-two second ii
-three third iii
-four fourth iv
-five fifth v
-six sixth vi
-seven seventh vii
-eight eighth viii
-nine ninth ix
-ten tenth x
-eleven eleventh xi
-twelve twelfth xii
-"""
-_NUMBERS = {word: str(number) for number, line in enumerate(_NUMBER_WORDS.split("\n")[1:]) for word in line.split()}
+_NUMBER_WORDS = WordList(__package__, "number_words")
 _EXCLUSIVE_WORDS = WordList(__package__, "exclusive_words")
 _SUBJECT_ENDINGS = ("ese", "ish", "ian", "ing", "ment", "an", "en", "er", "or", "ee", "y", "a", "e", "")
 _FUNCTION_WORDS = frozenset(("a", "an", "and", "at", "by", "for", "from", "in", "of", "on", "s", "the", "to", "with"))
@@ -126,7 +111,7 @@ def _words(tag: str) -> list[str]:
 
 def _numbers(words: list[str]) -> list[str]:
     """The numbers written as words, digits or Roman numerals."""
-    found = [number for word in words for number in (_NUMBER.findall(word) or [_NUMBERS.get(word, "")])]
+    found = [number for word in words for number in (_NUMBER.findall(word) or [_number_words().get(word, "")])]
     return sorted(number for number in found if number)
 
 
@@ -153,6 +138,12 @@ def _share_root(word: str, other: str) -> bool:
     roots = {word[: len(word) - len(ending)] for ending in _SUBJECT_ENDINGS if word.endswith(ending)}
     other_roots = {other[: len(other) - len(ending)] for ending in _SUBJECT_ENDINGS if other.endswith(ending)}
     return any(len(root) > 2 for root in roots & other_roots)
+
+
+@cache
+def _number_words() -> dict[str, str]:
+    lines = _NUMBER_WORDS.sections[""]
+    return {word: str(number) for number, line in enumerate(lines) for word in line.split()}
 
 
 @cache

@@ -14,6 +14,7 @@ from chyme.understanding.tags.names import TAGS
 from chyme.understanding.tags.proposals import RULES_VERSION, propose_tags
 from chyme.understanding.tags.vectors import vectors_of
 
+SECONDS = 120.0
 MAX_INPUT_CHARS = 500_000  # characters of a text: a book's worth
 _TEXTS = (
     "url-crawl-content",
@@ -39,9 +40,8 @@ class Tags(Digester):
     runs = Runs(family="embedding")
     promises = Promises(reusable=False)
 
-    def __init__(self, embedding: EmbeddingSettings | None = None, seconds: float = 120.0) -> None:
+    def __init__(self, embedding: EmbeddingSettings | None = None) -> None:
         self.embedding = embedding or EmbeddingSettings()
-        self.seconds = seconds
 
     @property
     def fingerprint(self) -> str:
@@ -55,7 +55,7 @@ class Tags(Digester):
         return file.kind is not Kind.OTHER
 
     def time_limit(self, source: Source) -> float:
-        return self.seconds
+        return SECONDS
 
     def digest(self, source: Source) -> list[Output]:
         classification = read_classification(content_of(source, name) for name in CLASSIFIERS)
