@@ -112,8 +112,8 @@ def test_somebody_who_takes_the_name_at_the_last_moment_keeps_it(app: App) -> No
     named(app, "scan0002.txt", "another-name.txt")
 
     class Quick(FileRenamer):
-        def _noted(self, *arguments: object) -> object:  # type: ignore[override]
-            noted = super()._noted(*arguments)  # type: ignore[arg-type]
+        def _record_steps(self, *arguments: object) -> object:  # type: ignore[override]
+            noted = super()._record_steps(*arguments)  # type: ignore[arg-type]
             (app.vault.root / MILLER).write_text("theirs")
             return noted
 
@@ -374,8 +374,8 @@ def test_an_interruption_leaves_database_and_disk_in_step(app: App) -> None:
     named(app, "scan0002.txt", "another-name.txt")
 
     class Interrupted(FileRenamer):
-        def _noted(self, *arguments: object) -> object:  # type: ignore[override]
-            noted = super()._noted(*arguments)  # type: ignore[arg-type]
+        def _record_steps(self, *arguments: object) -> object:  # type: ignore[override]
+            noted = super()._record_steps(*arguments)  # type: ignore[arg-type]
             (app.vault.root / "another-name.txt").write_text("theirs")
             return noted
 

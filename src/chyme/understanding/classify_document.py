@@ -6,13 +6,10 @@ import json
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from chyme.core.files.untrusted_files import open_untrusted, write_atomically
 from chyme.digester import Inputs, Makes, Promises, Runs, Source
 from chyme.documents.properties.reader import PROPERTIES, properties_of
-from chyme.errors import UnreadableFile
 from chyme.files.link_files import link_note_of
 from chyme.model import File, Form, Kind, Lane, Output
 from chyme.models.model_digesters import SLACK_SECONDS, LanguageModelDigester, fingerprint_with_model
@@ -30,16 +27,16 @@ from chyme.understanding.classification.model_answer_checks import (
 )
 from chyme.understanding.classification.model_question import (
     PROMPT_VERSION,
-    SPOKEN,
     SUMMARIES,
     ModelInput,
     ask_about_document,
     build_model_input,
-    model_input_from_json,
-    model_input_to_json,
+    read_prepared,
+    require_prepared,
+    write_prepared,
 )
 from chyme.understanding.classification.result import Classification, as_json
-from chyme.understanding.classification.source_text import FILE, content_of
+from chyme.understanding.classification.source_text import FILE, SPOKEN, content_of
 from chyme.understanding.dates.choice import RULES_VERSION as DATE_RULES
 from chyme.understanding.dates.choice import dates_of
 
@@ -48,7 +45,6 @@ if TYPE_CHECKING:
 
 KINDS = (Kind.URL, Kind.DOCUMENT, Kind.AUDIO, Kind.VIDEO, Kind.TEXT)
 MAX_INPUT_CHARS = 5_000_000  # characters of a text
-PREPARED, PREPARED_BYTES = "classification.json", 16 << 20  # passed from prepare() to digest()
 METADATA = "url-metadata"
 PROMPTS = f"{PROMPT_VERSION}.{CHECKS_VERSION}"
 _LONG_TEXTS = ("url-crawl-content", "doc-to-markdown")
@@ -117,28 +113,6 @@ def classification_content(found: Classification) -> str | None:
     """The output's content; None if no field is known."""
     is_known = found.title or found.summary or found.date or found.language or found.tags
     return as_json(found) if is_known else None
-
-
-def write_prepared(source: Source, prepared: ModelInput) -> None:
-    """Leave the result of the rules and the input for the model to digest() and without_model()."""
-    write_atomically(source.scratch / PREPARED, model_input_to_json(prepared))
-
-
-def require_prepared(source: Source) -> ModelInput:
-    """What prepare() wrote; UnreadableFile if it is missing or malformed."""
-    prepared = read_prepared(source.scratch)
-    if prepared is None:
-        raise UnreadableFile(f"{source.file.name}: the question for the model cannot be read; run it again")
-    return prepared
-
-
-def read_prepared(scratch: Path) -> ModelInput | None:
-    """What prepare() wrote; None if it is missing or malformed. A child process wrote it, so it is not trusted."""
-    try:
-        with open_untrusted(scratch / PREPARED, PREPARED_BYTES) as stream:
-            return model_input_from_json(stream.read())
-    except (OSError, ValueError, TypeError, AttributeError, RecursionError):
-        return None
 
 
 def to_model_answer(answer: ClassificationAnswer) -> ModelAnswer:

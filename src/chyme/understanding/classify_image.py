@@ -13,19 +13,17 @@ from chyme.pictures.preview_output import preview_of
 from chyme.text import language_detection as languages
 from chyme.understanding.classification import document_rules
 from chyme.understanding.classification.model_answer_checks import AnswerCheck, ModelQuestion, merge_with_rules
-from chyme.understanding.classification.model_question import ModelInput, ask_about_picture
+from chyme.understanding.classification.model_question import (
+    ModelInput,
+    ask_about_picture,
+    read_prepared,
+    require_prepared,
+    write_prepared,
+)
 from chyme.understanding.classification.picture_rules import classify_picture_by_rules
 from chyme.understanding.classification.result import Classification
 from chyme.understanding.classification.source_text import content_of
-from chyme.understanding.classify_document import (
-    PROMPTS,
-    classification_content,
-    last_seen,
-    read_prepared,
-    require_prepared,
-    to_model_answer,
-    write_prepared,
-)
+from chyme.understanding.classify_document import PROMPTS, classification_content, last_seen, to_model_answer
 from chyme.understanding.dates.choice import RULES_VERSION as DATE_RULES
 from chyme.understanding.dates.choice import dates_of
 

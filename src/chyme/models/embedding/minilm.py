@@ -131,9 +131,8 @@ class MiniLm:
 def _group_by_length(lengths: Sequence[int]) -> list[list[int]]:
     """The positions of texts that go through the network together: of the same length, and few tokens in all."""
     runs: list[list[int]] = []
-    for length, positions in itertools.groupby(
-        sorted(range(len(lengths)), key=lengths.__getitem__), lengths.__getitem__
-    ):
+    by_length = sorted(range(len(lengths)), key=lengths.__getitem__)
+    for length, positions in itertools.groupby(by_length, lengths.__getitem__):
         alike, size = list(positions), max(1, RUN_TOKENS // max(1, length))
         runs += [alike[start : start + size] for start in range(0, len(alike), size)]
     return runs

@@ -114,10 +114,8 @@ class _Layers:
         import numpy
 
         rounded, weight_steps = round_to_bytes(weights)
-        input_step, zero_point = (
-            self.float_constant(value_range / _LARGEST),
-            self.file.constant(numpy.array(_ZERO_POINT, numpy.uint8)),
-        )
+        input_step = self.float_constant(value_range / _LARGEST)
+        zero_point = self.file.constant(numpy.array(_ZERO_POINT, numpy.uint8))
         return self.file.add(
             "com.microsoft.MatMulIntegerToFloat",
             self.file.add("QuantizeLinear", flow, input_step, zero_point),

@@ -9,9 +9,12 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from chyme.digester import Calls
+from chyme.core.files.untrusted_files import open_untrusted, write_atomically
+from chyme.digester import Calls, Source
+from chyme.errors import UnreadableFile
 from chyme.models.providers.endpoints import LanguageSettings, VisionSettings
 from chyme.models.providers.structured_request import ask, delimit_data, require_client_for_file
 from chyme.text.digest_text import replace_unwritable
@@ -19,7 +22,7 @@ from chyme.text.excerpts import take_excerpts
 from chyme.text.markdown_blocks import blocks_of
 from chyme.text.page_summary import text_of
 from chyme.understanding.classification.result import Candidate, Classification, as_json, from_json
-from chyme.understanding.classification.source_text import FILE, readable_text
+from chyme.understanding.classification.source_text import FILE, SPOKEN, readable_text
 
 if TYPE_CHECKING:
     from pydantic_ai.messages import UserContent
@@ -27,7 +30,7 @@ if TYPE_CHECKING:
     from chyme.understanding.classification.model_schema import ClassificationAnswer
 
 PROMPT_VERSION = 1  # raise it when a prompt or a schema changes
-SPOKEN = ("speech-recognition-cleanup", "speech-recognition")  # the same words; the first is the corrected form
+PREPARED, PREPARED_BYTES = "classification.json", 16 << 20  # passed from prepare() to digest()
 SUMMARIES = ("url-crawl-summary", "speech-recognition-summary")
 SOURCE_OUTPUTS = ("url-metadata", "media-preview", "url-crawl-content", "doc-to-markdown", *SPOKEN, FILE)
 GAP = "[a part is left out here]"
@@ -92,6 +95,28 @@ def build_model_input(texts: Mapping[str, str], rules: Classification, character
         return ModelInput(rules)
     where = max(present, key=lambda name: sum(map(len, lines[name])))
     return ModelInput(rules, taken.text, taken.share, where, _context(texts, rules, characters, taken.share))
+
+
+def write_prepared(source: Source, prepared: ModelInput) -> None:
+    """Leave the result of the rules and the input for the model to digest() and without_model()."""
+    write_atomically(source.scratch / PREPARED, model_input_to_json(prepared))
+
+
+def require_prepared(source: Source) -> ModelInput:
+    """What prepare() wrote; UnreadableFile if it is missing or malformed."""
+    prepared = read_prepared(source.scratch)
+    if prepared is None:
+        raise UnreadableFile(f"{source.file.name}: the question for the model cannot be read; run it again")
+    return prepared
+
+
+def read_prepared(scratch: Path) -> ModelInput | None:
+    """What prepare() wrote; None if it is missing or malformed. A child process wrote it, so it is not trusted."""
+    try:
+        with open_untrusted(scratch / PREPARED, PREPARED_BYTES) as stream:
+            return model_input_from_json(stream.read())
+    except (OSError, ValueError, TypeError, AttributeError, RecursionError):
+        return None
 
 
 def model_input_to_json(prepared: ModelInput) -> bytes:

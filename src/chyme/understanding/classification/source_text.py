@@ -18,10 +18,8 @@ if TYPE_CHECKING:
     from chyme.documents.properties.reader import Properties
 
 FILE = "file"  # the name of the file's own text among the outputs
-TEXTS = (
-    *("url-crawl-content", "doc-to-markdown", FILE, "speech-recognition-cleanup", "speech-recognition", "image-ocr"),
-    *("url-metadata", "speech-recognition-summary", "media-preview", "image-preview"),
-)
+SPOKEN = ("speech-recognition-cleanup", "speech-recognition")  # the same words; the first is the corrected form
+RUNNING_TEXTS = ("url-crawl-content", "doc-to-markdown", FILE, *SPOKEN, "image-ocr")  # the first with content counts
 FORMS: Mapping[str, Form] = {
     "url-crawl-content": Form.TEXT,
     "doc-to-markdown": Form.TEXT,
@@ -36,8 +34,6 @@ FORMS: Mapping[str, Form] = {
     "image-preview": Form.PICTURE_FACTS,
     "media-preview": Form.MEDIA_FACTS,
 }
-_RUNNING = TEXTS[:6]  # the first of these that is not empty is the text
-_SPEECH = ("speech-recognition-cleanup", "speech-recognition")
 MAX_CHARS = 100_000  # characters that are read; a longer text is sampled over its whole length
 _HEAD, _SAMPLES = 0.4, 12  # the share of its beginning, and the number of samples that make up the rest
 _LINE = 4_000  # characters of one line
@@ -74,14 +70,14 @@ class SourceText:
 
     @property
     def spoken(self) -> bool:
-        return self.where in _SPEECH
+        return self.where in SPOKEN
 
 
 def read_source_text(
     texts: Mapping[str, str], properties: Properties | None = None, max_chars: int = MAX_CHARS
 ) -> SourceText:
     """Read the outputs of a file; content that is not in its promised form is ignored."""
-    where = next((name for name in _RUNNING if texts.get(name, "").strip()), "")
+    where = next((name for name in RUNNING_TEXTS if texts.get(name, "").strip()), "")
     text = running_text(where, texts.get(where, ""), max_chars)
     summary = strip_origin_line(texts.get("speech-recognition-summary", "")[:50_000])
     metadata = _read_metadata(texts, properties)
@@ -92,7 +88,7 @@ def read_source_text(
 
 def running_text(where: str, content: str, max_chars: int = MAX_CHARS) -> str:
     """The text of one output without chyme's notes, sampled if it is long."""
-    if where in _SPEECH:
+    if where in SPOKEN:
         transcript = read_json(content)
         rows = transcript.get("segments")
         lines = [text_in(row, "text") for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []

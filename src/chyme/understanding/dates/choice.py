@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from chyme.model import Kind
 from chyme.understanding.classification.data_descriptions import is_data
 from chyme.understanding.classification.result import Candidate
-from chyme.understanding.classification.source_text import TEXTS, read_json, running_text, text_in
+from chyme.understanding.classification.source_text import RUNNING_TEXTS, read_json, running_text, text_in
 from chyme.understanding.dates.candidates import LABELLED, NAME, TRUST, find_dates, from_name, from_stamp
 from chyme.understanding.dates.forms import MAX_YEARS_AHEAD
 
@@ -47,7 +47,7 @@ def dates_of(
 ) -> tuple[Candidate, ...]:
     """All possible dates of the file, the likeliest first: from its text, properties, previews and name."""
     found: list[Candidate | None] = [from_name(name, today)]
-    for where in TEXTS[:6]:
+    for where in RUNNING_TEXTS:
         if texts.get(where, "").strip():
             if not is_data(mime):
                 found += find_dates(running_text(where, texts[where]), language, where, today)

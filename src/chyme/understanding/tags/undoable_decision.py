@@ -134,14 +134,11 @@ class Decision:
         for file_id in sorted(self._files):
             tags.refresh_digest(self._db, file_id)
             describe(self._db, file_id, self.now, self._refresh_names)
-        for name in sorted(set(self._tags_in_rules())):
+        rules = ((name, before, after) for name, (before, after) in self._rules.items())
+        for name in sorted({tag for rule in rules for tag in rule if isinstance(tag, str)}):
             file_without_vector = tags.find_file_without_vector(self._db, name)
             if file_without_vector is not None:
                 digests.cascade(self._db, file_without_vector, (TAG_EMBEDDINGS,), self.now)
-
-    def _tags_in_rules(self) -> Iterable[str]:
-        for name, (before, after) in self._rules.items():
-            yield from (tag for tag in (name, before, after) if isinstance(tag, str))
 
     def _remember(self, file_id: int) -> None:
         if file_id not in self._files and documents.of_file(self._db, file_id) is not None:

@@ -100,7 +100,8 @@ def find_titles(
     stem = without_extension(name)
     candidates = [*_from_properties(source, mime, stem), *_from_text(source, mime), *_from_table(source, mime)]
     if source.spoken and topics:
-        candidates.append(_generated(", ".join(topics[:3]), 0.4, source.where))
+        spoken_about = ", ".join(topics[:3])
+        candidates.append(Title(spoken_about, 0.4, source.where, spoken_about))
     candidates += [_from_name(name, stem, mime), *_from_opening(source, mime)]
     cleaned = [replace(title, text=clean_title(title.text, source.text, source.metadata.site)) for title in candidates]
     usable = [
@@ -141,8 +142,7 @@ def _from_properties(source: SourceText, mime: str, stem: str) -> Iterator[Title
 
 
 def _occurs_in(title: str, text: str) -> bool:
-    beginning = text_comparison_key(text[:_BEGINNING])
-    return comparison_key(title) in beginning
+    return comparison_key(title) in text_comparison_key(text[:_BEGINNING])
 
 
 def text_comparison_key(text: str) -> str:
@@ -249,7 +249,8 @@ def _from_table(source: SourceText, mime: str) -> Iterator[Title]:
     if table.caption:
         yield Title(table.caption, 0.6, source.where, table.caption)
     if len(table.names) > 1:
-        yield _generated(f"Table of {', '.join(table.names[:4])}", 0.31, source.where)
+        listing = f"Table of {', '.join(table.names[:4])}"
+        yield Title(listing, 0.31, source.where, listing)
 
 
 def _from_opening(source: SourceText, mime: str) -> Iterator[Title]:
@@ -272,10 +273,6 @@ def _from_name(name: str, stem: str, mime: str) -> Title:
         return Title("", 0.0, _NAME, name)
     plain = name_to_words(strip_markup(stem))
     return Title(plain, MIN_CONFIDENCE if is_junk(plain) else _FROM_NAME, _NAME, name)
-
-
-def _generated(text: str, confidence: float, where: str) -> Title:
-    return Title(text, confidence, where, text)
 
 
 def _with_agreement(title: Title, key: str, others: Sequence[Title], keys: Sequence[str]) -> Title:
