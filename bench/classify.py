@@ -22,8 +22,10 @@ from chyme.errors import DigestError
 from chyme.model import Kind
 from chyme.text.decoding import read_text
 from chyme.text.language_detection import language_of
-from chyme.understanding.classification.document_rules import FILE, classify_document_by_rules, dates_of, plain_text
+from chyme.understanding.classification.document_rules import classify_document_by_rules, plain_text
 from chyme.understanding.classification.result import Classification
+from chyme.understanding.classification.source_text import FILE
+from chyme.understanding.dates.choice import dates_of
 
 FOLDERS = ("pdf", "docx", "xlsx", "pptx", "epub", "odt", "rtf", "html", "eml", "text", "csv", "json")
 SAMPLE, SEED = 30, 11
@@ -116,7 +118,6 @@ def _classified(source: DiskSource, texts: dict[str, str]) -> Classification:
     return classify_document_by_rules(
         texts,
         properties,
-        kind=file.kind,
         mime=file.mime,
         name=file.name,
         language=language,

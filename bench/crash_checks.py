@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
-from chyme.understanding.tags.names import comparison_key
+from chyme.text.spelling_variants import comparison_key
 
 Row = tuple[object, ...]
 

@@ -16,14 +16,19 @@ from numpy.typing import NDArray
 from bench.figures import Figure, Sizes, Tell, remark, warn
 from bench.packaged_minilm import PackagedMiniLm, fetched
 from bench.tag_pairs import ONE, TWO
-from chyme.models.embedding.minilm import NUMBERS, VOCABULARY, MiniLm
-from chyme.models.embedding.minilm_settings import EmbeddingSettings
+from chyme.models.embedding.minilm import NUMBERS, VOCABULARY, EmbeddingSettings, MiniLm
 from chyme.models.embedding.passage_embedder import PassageEmbedding, load_passage_embedder
 from chyme.models.weights.catalog import EMBEDDING, MULTILINGUAL
 from chyme.models.weights.folder import path_of
-from chyme.understanding.tags.lexical_differences import may_be_one
-from chyme.understanding.tags.names import comparison_key
-from chyme.understanding.tags.similarity import RESCORE_COUNT, SAME_MEANING, likeness_of, nearest, sign_bits
+from chyme.text.spelling_variants import comparison_key
+from chyme.understanding.tags.same_meaning import (
+    RESCORE_COUNT,
+    SAME_MEANING,
+    likeness_of,
+    may_be_one,
+    nearest,
+    sign_bits,
+)
 from chyme.understanding.tags.vectors import EMBEDDING_TEMPLATE, vectors_of
 
 Matrix = NDArray[numpy.float64]

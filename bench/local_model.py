@@ -13,8 +13,7 @@ from chyme.errors import DigestError
 from chyme.model import CallEnd, Question, Reply, Ticket
 from chyme.models.local.model import LocalModel, LocalSettings, close_all, get_shared_model
 from chyme.models.providers.endpoints import LOCAL, LanguageSettings
-from chyme.models.providers.prompt_delimiters import delimit_data
-from chyme.models.providers.structured_request import ask
+from chyme.models.providers.structured_request import ask, delimit_data
 from chyme.understanding.classification.model_schema import ClassificationAnswer
 
 CHARACTERS = 6000  # about 1500 tokens

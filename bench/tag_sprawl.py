@@ -22,13 +22,14 @@ from chyme.core.store import files
 from chyme.core.store.sqlite.database import Database
 from chyme.core.vectors import normalise
 from chyme.digester import StaysHome
+from chyme.errors import EngineUnavailable
 from chyme.model import File, Kind, Output, Seen, Stamp, TagVector, Upstream, iso
-from chyme.models.embedding.minilm_settings import DIMENSION, EmbeddingSettings
+from chyme.models.embedding.minilm import DIMENSION, EmbeddingSettings
 from chyme.understanding.classify_document import ClassifyDocument
 from chyme.understanding.tables import tags
-from chyme.understanding.tags import assignment
+from chyme.understanding.tags.existing_tag_reuse import assign_tags
 from chyme.understanding.tags.tags import Tags
-from chyme.understanding.tags.vectors import embed_tags
+from chyme.understanding.tags.vectors import vectors_of
 
 EACH = 20  # documents of each subject
 MANY, TURNS = 5000, 50
@@ -68,8 +69,9 @@ def measure(sizes: Sizes, folder: Path, tell: Tell) -> None:
     began = time.process_time()
     proposals = [_proposed(document, folder) for document in made]
     spent = 1000 * (time.process_time() - began) / len(made)
-    missing = embed_tags(["tag"], EmbeddingSettings()).reason
-    if missing:
+    try:
+        vectors_of(["tag"], EmbeddingSettings())
+    except EngineUnavailable as missing:
         remark(f"without the embedder, so nothing is reused by meaning: {missing}")
     proposed = [list(json.loads(output.content)["proposed"]) if output.content else [] for output in proposals]
     spelt = _given(made, [replace(output, tag_vectors=()) for output in proposals], folder / "spelt")
@@ -130,7 +132,7 @@ def _giving(name: str, output: Output) -> Callable[[Connection], tuple[str | Non
         file = files.by_id(db, file_id)
         assert file is not None
         began = time.thread_time()
-        content = assignment.assign_tags(db, file, output, moment)
+        content = assign_tags(db, file, output, moment)
         return content, 1000 * (time.thread_time() - began)
 
     return give

@@ -13,7 +13,7 @@ from chyme.application.settings import Settings
 from chyme.digester import FAMILIES, Digester
 from chyme.digesters import built_in
 from chyme.model import Form
-from chyme.understanding.source_forms import FORMS
+from chyme.understanding.classification.source_text import FORMS
 
 ROOMS = Path(__file__).parents[1] / "src/chyme"
 TESTS = Path(__file__).parent

@@ -11,7 +11,7 @@ PROJECT = Path(__file__).parents[1]
 IMPORT_THE_SERVING_SIDE = """
 import importlib, pkgutil, sys, chyme
 
-LOADED_IN_CHILDREN = ("chyme.models.local.json_schema", "chyme.models.providers.error_translation")
+LOADED_IN_CHILDREN = ("chyme.models.providers.error_translation", "chyme.models.providers.model_clients")
 NATIVE = {
     "PIL", "anthropic", "anydoc", "av", "ctranslate2", "cv2", "faster_whisper", "google", "html_to_markdown",
     "liteparse", "lxml", "nh3", "numpy", "onnxruntime", "openai", "pillow_heif", "py3langid", "pydantic_ai",

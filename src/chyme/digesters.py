@@ -17,9 +17,9 @@ from chyme.documents.pages.limits import PageLimits
 from chyme.imaging.decoding.limits import PictureLimits
 from chyme.imaging.ocr.engine_interface import OcrSettings
 from chyme.model import File, Output
-from chyme.models.embedding.minilm_settings import EmbeddingSettings
+from chyme.models.embedding.minilm import EmbeddingSettings
 from chyme.models.embedding.passage_embedder import PassageEmbedding
-from chyme.models.local.settings import LocalSettings
+from chyme.models.local.model import LocalSettings
 from chyme.models.providers.endpoints import LanguageSettings, VisionSettings
 from chyme.pictures.image_captioning import ImageCaptioning
 from chyme.pictures.image_objects import ImageObjects

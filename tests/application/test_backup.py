@@ -32,6 +32,7 @@ from chyme.core.clock import now
 from chyme.core.store import artifacts
 from chyme.errors import UsageError, VaultError
 from chyme.model import Artifact
+from chyme.understanding.edit_rules import EditRequest
 
 pytestmark = pytest.mark.slow  # a little each, and they are many
 
@@ -79,7 +80,7 @@ def restored(
 def letter(app: App) -> None:
     file = put(app, "letters/one.txt", "Dear Ada")
     classify(app, file, "A letter", "2026-04-03", "letter")
-    app.edits.set_title("letters/one.txt", "Greetings")
+    app.edits.change("letters/one.txt", EditRequest({"title": "Greetings"}))
     page = artifacts.pack(Artifact("snapshot.html", b"<p>captured</p>"))
     app.database.write(lambda db: artifacts.replace(db, "letters/one.txt", "url-crawl", [page], 0))
 

@@ -18,6 +18,7 @@ from chyme.application.export.vault_export import csv_lines, export_vault
 from chyme.core.store import artifacts, files
 from chyme.errors import UsageError
 from chyme.model import Artifact
+from chyme.understanding.edit_rules import EditRequest
 
 
 @pytest.fixture
@@ -38,7 +39,7 @@ def rows(folder: Path) -> list[dict[str, str]]:
 
 def test_every_file_has_its_text_and_all_that_is_known(app: App, tmp_path: Path) -> None:
     classify(app, put(app, "letters/one.txt", "Dear Ada"), "A letter", "2026-04-03", "letter")
-    app.edits.set_title("letters/one.txt", 'Say "hello": ---')
+    app.edits.change("letters/one.txt", EditRequest({"title": 'Say "hello": ---'}))
     put(app, "two.txt", "Dear Bob")
 
     done = export_vault(app, tmp_path / "out", spend=True)
@@ -101,7 +102,7 @@ def test_done_again_it_writes_only_what_has_changed(app: App, tmp_path: Path) ->
     first = export_vault(app, tmp_path / "out")
     (tmp_path / "out/files/3.txt.json").unlink()
     (tmp_path / "out/.partial").write_text("half")
-    app.edits.set_title("1.txt", "Another")
+    app.edits.change("1.txt", EditRequest({"title": "Another"}))
 
     again = export_vault(app, tmp_path / "out")
 

@@ -15,7 +15,7 @@ from chyme.core.store.models import providers
 from chyme.digester import Source
 from chyme.errors import NetworkFailed, RateLimited, UnreadableFile
 from chyme.model import Again, CallEnd, Mode, Output, Question, Reply, Ticket, iso
-from chyme.models.providers.availability import Allowance
+from chyme.models.providers.daily_budget import Allowance
 
 Open = Callable[..., Bench]
 NAMES = ("page", "copy", "facts")

@@ -26,7 +26,7 @@ from chyme.errors import (
     UnreadableFile,
 )
 from chyme.model import CallEnd, Lane, Output, Question, Reply, Status, Ticket, iso
-from chyme.models.providers.availability import Allowance
+from chyme.models.providers.daily_budget import Allowance
 
 CLASSIFY = "classify-document"
 LOCAL = '{"title": "by rules", "tags": []}'

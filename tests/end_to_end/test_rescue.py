@@ -31,6 +31,7 @@ from chyme.core.store.rescue.salvage import OldDigest
 from chyme.doors.cli.main import main
 from chyme.model import Artifact, Form, Output, Place, Question, Voice, iso
 from chyme.speech.people.tables import people, voices
+from chyme.understanding.edit_rules import EditRequest
 from chyme.understanding.tables import tags
 
 PAGE = "# A page that is gone\n\n" + "What stood there about walnuts. " * 1000
@@ -67,9 +68,9 @@ def known(tmp_path_factory: pytest.TempPathFactory) -> Path:
     now = iso(datetime(2026, 4, 3, tzinfo=UTC))
     with open_app(root) as app:
         app.scan_and_settle()
-        app.edits.set_title("note 1.md", "Counting nuts")
-        app.edits.set_date("note 1.md", "2026-04")
-        app.edits.set_tags("note 2.md", ["garden"])
+        app.edits.change("note 1.md", EditRequest({"title": "Counting nuts"}))
+        app.edits.change("note 1.md", EditRequest({"date": "2026-04"}))
+        app.edits.change("note 2.md", EditRequest(tags=["garden"]))
         file = app.open_vault.files_below(["note 3.md"])[0]
         link = app.open_vault.files_below(["page.url"])[0]
 
@@ -284,8 +285,8 @@ def test_a_file_that_is_there_keeps_its_own_edits_and_voices_also_beside_a_copy_
     with open_app(vault) as app:
         app.scan_and_settle()
         copy, own = app.open_vault.files_below(["copy.md"])[0], app.open_vault.files_below(["note 3.md"])[0]
-        app.edits.set_title("copy.md", "The copy")
-        app.edits.set_title("note 3.md", "The original")
+        app.edits.change("copy.md", EditRequest({"title": "The copy"}))
+        app.edits.change("note 3.md", EditRequest({"title": "The original"}))
 
         def speak(db: Connection) -> None:
             (group,) = db.execute("SELECT group_id FROM voices WHERE file_id = ?", (own.id,)).fetchone()

@@ -14,13 +14,20 @@ import pytest
 from plain_bert import embedded
 
 from chyme.errors import EngineUnavailable
-from chyme.models.embedding.minilm import MiniLm, load_minilm
-from chyme.models.embedding.minilm_settings import DIMENSION, EXACT, MODEL, EmbeddingSettings
-from chyme.models.embedding.minilm_tokenizer import LONGEST, Tokens
+from chyme.models.embedding.minilm import (
+    DIMENSION,
+    EXACT,
+    LONGEST,
+    MODEL,
+    EmbeddingSettings,
+    MiniLm,
+    Tokens,
+    load_minilm,
+)
 from chyme.models.weights.catalog import EMBEDDING
 from chyme.models.weights.folder import path_of
 from chyme.models.weights.safetensors import read_tensors
-from chyme.understanding.tags.vectors import EMBEDDING_TEMPLATE, embed_tags, vectors_of
+from chyme.understanding.tags.vectors import EMBEDDING_TEMPLATE, vectors_of
 
 TEXTS = (
     "invoice",
@@ -140,25 +147,20 @@ def test_it_says_when_it_cannot_read_a_text(embedder: MiniLm, text: str) -> None
 
 
 def test_tags_have_a_vector_each_but_for_those_that_cannot_be_read(embedder: MiniLm) -> None:
-    found = embed_tags(["car", "automobile", "契約", "holiday recipe", "car"], EmbeddingSettings())
+    found = vectors_of(["car", "automobile", "契約", "holiday recipe", "car"], EmbeddingSettings())
 
-    assert found.reason is None
-    assert [vector.tag for vector in found.vectors] == ["car", "automobile", "holiday recipe"]
-    assert {vector.model for vector in found.vectors} == {MODEL}
-    car, automobile, recipe = (vector.vector for vector in found.vectors)
+    assert [vector.tag for vector in found] == ["car", "automobile", "holiday recipe"]
+    assert {vector.model for vector in found} == {MODEL}
+    car, automobile, recipe = (vector.vector for vector in found)
     assert cosine(car, automobile) > 0.9 > cosine(car, recipe) + 0.3
     assert cosine(car, embedder.embed([EMBEDDING_TEMPLATE.format("car")])[0]) > 0.99999
 
 
-def test_without_weights_tags_are_as_good_and_it_says_how_to_get_them(tmp_path: Path) -> None:
+def test_without_weights_tags_have_no_vectors_and_it_says_how_to_get_them(tmp_path: Path) -> None:
     nowhere = EmbeddingSettings(str(tmp_path))
     with pytest.raises(EngineUnavailable, match="run 'chyme weights embedding'"):
         vectors_of(["car"], nowhere)
-    found = embed_tags(["car"], nowhere)
-
-    assert found.vectors == ()
-    assert "run 'chyme weights embedding'" in (found.reason or "")
-    assert embed_tags([], nowhere) == ((), None)
+    assert vectors_of([], nowhere) == ()
 
 
 def test_damaged_weights_are_not_used(folder: Path, tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ from chyme.errors import (
     UnreadableFile,
 )
 from chyme.models.embedding.passage_embedder import PassageEmbedding
-from chyme.models.embedding.remote_service import BATCH_CHARACTERS, BATCH_TEXTS, embed_remotely, requests_for
+from chyme.models.embedding.remote_service import BATCH_CHARACTERS, BATCH_TEXTS, embed_remotely
 from chyme.models.providers.cancellation import CallStopped, cancel_calls
 from chyme.models.providers.endpoints import Endpoint
 from chyme.models.providers.usage import usage_of
@@ -100,7 +100,6 @@ def test_requests_hold_so_many_texts_and_so_many_characters() -> None:
         assert [len(texts_of(one)) for one in server.requests] == [BATCH_TEXTS, BATCH_TEXTS, 3]
         embed_remotely(settings(server.url), long, FreeCalls())
     assert [[text[0] for text in texts_of(one)] for one in server.requests[3:]] == [["x", "y"], ["z"], ["w"], ["v"]]
-    assert (requests_for(MANY), requests_for(long), requests_for([])) == (3, 4, 0)
 
 
 def test_how_far_it_is_is_told_after_each_request() -> None:

@@ -10,11 +10,10 @@ import pytest
 from numpy.typing import NDArray
 
 from chyme.models.embedding.multilingual import DIMENSION, LONGEST, Multilingual
-from chyme.models.embedding.multilingual_weights import read
+from chyme.models.embedding.multilingual_weights import fields, messages, numbers, read
 from chyme.models.embedding.passage_embedder import PassageEmbedding, load_passage_embedder
 from chyme.models.weights.catalog import CATALOG, DEFAULT_CAPABILITIES, MULTILINGUAL
 from chyme.models.weights.folder import path_of
-from chyme.models.weights.protobuf import fields, messages, numbers
 
 ENGLISH = [
     "The tenant may terminate the lease with three months' notice in writing.",

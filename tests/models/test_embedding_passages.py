@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from chyme.errors import EngineUnavailable
 from chyme.models.embedding import multilingual
-from chyme.models.embedding.minilm import RUN_TOKENS, MiniLm, load_minilm
-from chyme.models.embedding.minilm_settings import DIMENSION, MODEL, EmbeddingSettings
+from chyme.models.embedding.minilm import DIMENSION, MODEL, RUN_TOKENS, EmbeddingSettings, MiniLm, load_minilm
 from chyme.models.embedding.passage_embedder import WINDOW, PassageEmbedder, PassageEmbedding, load_passage_embedder
 from chyme.models.weights.catalog import EMBEDDING, MULTILINGUAL
 from chyme.models.weights.folder import path_of

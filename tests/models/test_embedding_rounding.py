@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from chyme.models.embedding import minilm_network, multilingual_network, multilingual_weights
 from chyme.models.embedding.minilm import NUMBERS
 from chyme.models.embedding.multilingual import NUMBERS as MULTILINGUAL_NUMBERS
+from chyme.models.embedding.multilingual_weights import fields, messages
 from chyme.models.embedding.quantization import prevent_saturation, round_to_bytes
 from chyme.models.weights.catalog import EMBEDDING, MULTILINGUAL, Weights
 from chyme.models.weights.folder import path_of
-from chyme.models.weights.protobuf import fields, messages
 from chyme.models.weights.safetensors import read_tensors
 
 INT8 = 3  # as ONNX counts types

@@ -26,8 +26,7 @@ from chyme.errors import (
     UnreadableFile,
 )
 from chyme.models.providers.endpoints import LanguageSettings, VisionSettings
-from chyme.models.providers.health_reports import KeyRefused
-from chyme.models.providers.invalid_answer import InvalidAnswer
+from chyme.models.providers.service_faults import InvalidAnswer, KeyRefused
 from chyme.speech.transcripts.answer_cache import AnswerCache
 from chyme.speech.transcripts.language_model import TimeBudget, ask_for_corrections, ask_for_summary
 from chyme.speech.transcripts.language_model_schemas import CorrectedSegments

@@ -20,8 +20,8 @@ from waiting import AMPLE
 
 from chyme.errors import ChymeError
 from chyme.models.local.fair_lock import FairLock
-from chyme.models.local.json_schema import LONGEST_TEXT, MAX_ITEMS, BoundedSchema
 from chyme.models.local.server_process import ServerProcess
+from chyme.models.providers.model_clients import LONGEST_TEXT, MAX_ITEMS, BoundedSchema
 from chyme.models.weights.catalog import CATALOG, DEFAULT_CAPABILITIES, LLM, MULTILINGUAL, SMOLLM2
 
 

@@ -9,20 +9,12 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from chyme.core.store.models.calls import Spending
 from chyme.core.store.models.providers import Provider
 from chyme.errors import Category
 from chyme.model import iso
-from chyme.models.providers.availability import (
-    Allowance,
-    RestPeriods,
-    after_answer,
-    after_failure,
-    budget_day,
-    find_spent_budget,
-    rest_seconds,
-    schedule_call,
-    start_probe,
-)
+from chyme.models.providers.availability import after_answer, after_failure, rest_seconds, schedule_call, start_probe
+from chyme.models.providers.daily_budget import Allowance, budget_day, find_spent_budget
 
 NOW = datetime(2026, 3, 28, 12, 0, tzinfo=UTC)
 
@@ -35,7 +27,7 @@ def failed(
     file_id: int = 1,
     now: datetime = NOW,
 ) -> Provider:
-    return after_failure(provider, category, "why", retry_after, outage, file_id, now, RestPeriods())
+    return after_failure(provider, category, "why", retry_after, outage, file_id, now)
 
 
 @pytest.mark.parametrize(
@@ -104,11 +96,11 @@ def test_calls_keep_their_distance_whatever_came_before() -> None:
 
 
 def test_a_budget_is_spent_when_any_of_its_limits_is() -> None:
-    assert find_spent_budget(Allowance(), 10**6, 10**9, 10**6) is None
-    assert find_spent_budget(Allowance(calls=3), 2, 0, 0) is None
-    assert find_spent_budget(Allowance(calls=3), 3, 0, 0) == "3 calls"
-    assert find_spent_budget(Allowance(calls=3, tokens=1000), 1, 1001, 0) == "1,000 tokens"
-    assert find_spent_budget(Allowance(cost=0.5), 1, 1, 0.51) == "0.5 dollars"
+    assert find_spent_budget(Allowance(), Spending(10**6, 10**9, 10**6)) is None
+    assert find_spent_budget(Allowance(calls=3), Spending(2)) is None
+    assert find_spent_budget(Allowance(calls=3), Spending(3)) == "3 calls"
+    assert find_spent_budget(Allowance(calls=3, tokens=1000), Spending(1, 1001)) == "1,000 tokens"
+    assert find_spent_budget(Allowance(cost=0.5), Spending(1, 1, 0.51)) == "0.5 dollars"
 
 
 @pytest.fixture

@@ -47,9 +47,8 @@ from chyme.errors import (
     TimedOut,
 )
 from chyme.models.providers.endpoints import ADDRESSES, Endpoint
-from chyme.models.providers.health_reports import KeyRefused
-from chyme.models.providers.invalid_answer import InvalidAnswer
 from chyme.models.providers.model_clients import add_schema
+from chyme.models.providers.service_faults import InvalidAnswer, KeyRefused
 from chyme.models.providers.structured_request import ask
 
 pytestmark = pytest.mark.slow  # a little each, and they are many
@@ -425,7 +424,7 @@ def test_only_the_client_of_the_provider_is_loaded(provider: str) -> None:
     code = (
         "import sys; from chyme.models.providers.endpoints import LanguageSettings, VisionSettings\n"
         "from free_calls import FreeCalls; from chyme.errors import NetworkFailed\n"
-        "import chyme.understanding.classification.model_prompt as classify, chyme.webpages.summary_prompt as pages\n"
+        "import chyme.understanding.classification.model_question as classify, chyme.webpages.summary_prompt as pages\n"
         "import chyme.speech.transcripts.language_model as speech, chyme.pictures.vision_model as vision\n"
         "words = LanguageSettings(sys.argv[1], 'm', 'k', provider=sys.argv[2])\n"
         "sees = VisionSettings(sys.argv[1], 'm', 'k', provider=sys.argv[2])\n"

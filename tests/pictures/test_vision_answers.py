@@ -27,7 +27,7 @@ from chyme.errors import (
     UnreadableFile,
 )
 from chyme.models.providers.endpoints import VisionSettings
-from chyme.models.providers.health_reports import KeyRefused
+from chyme.models.providers.service_faults import KeyRefused
 from chyme.pictures.vision_model import ask_for_caption, ask_for_objects, size_of
 
 KEY = "sk-very-secret"

@@ -11,7 +11,7 @@ from keyword_vault import Shelf, digest
 from upstreams import form_of
 
 from chyme.model import Kind, Upstream
-from chyme.models.embedding.minilm import Embedder as RealEmbedder
+from chyme.models.embedding.minilm import MiniLm
 from chyme.search.query.spelling import tokens_of
 from chyme.search.query_embedding.query_vectors import QueryVector
 from chyme.search.ranking.keyword_ranking import Match
@@ -92,7 +92,7 @@ def _numbers(blob: bytes) -> tuple[float, ...]:
 class MeaningShelf(Shelf):
     """Every file put here has vectors, unless it is told not to."""
 
-    def __init__(self, db: sqlite3.Connection, real: RealEmbedder | None = None) -> None:
+    def __init__(self, db: sqlite3.Connection, real: MiniLm | None = None) -> None:
         super().__init__(db)
         self._real = real
         self.knows = Knows(self._meaning)

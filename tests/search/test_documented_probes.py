@@ -11,8 +11,7 @@ from keyword_vault import open_database
 from semantic_vault import MeaningShelf
 
 from chyme.errors import EngineUnavailable
-from chyme.models.embedding.minilm import load_minilm
-from chyme.models.embedding.minilm_settings import EmbeddingSettings
+from chyme.models.embedding.minilm import EmbeddingSettings, load_minilm
 
 pytestmark = pytest.mark.slow  # a little each, and they are many
 

@@ -10,8 +10,7 @@ from keyword_vault import open_database
 from semantic_vault import MeaningShelf
 
 from chyme.errors import EngineUnavailable
-from chyme.models.embedding.minilm import NUMBERS, VOCABULARY, MiniLm, load_minilm
-from chyme.models.embedding.minilm_settings import EmbeddingSettings
+from chyme.models.embedding.minilm import NUMBERS, VOCABULARY, EmbeddingSettings, MiniLm, load_minilm
 from chyme.models.weights.catalog import EMBEDDING
 from chyme.models.weights.folder import path_of
 

@@ -24,8 +24,8 @@ from chyme.core.store.sqlite.database import Database
 from chyme.errors import TimedOut
 from chyme.model import File, Kind, Stamp
 from chyme.models.embedding.passage_embedder import PassageEmbedding, load_passage_embedder
-from chyme.models.providers.availability import Allowance
 from chyme.models.providers.call_ledger import CallLedger
+from chyme.models.providers.daily_budget import Allowance
 from chyme.models.weights.catalog import EMBEDDING
 from chyme.models.weights.folder import path_of
 from chyme.search.query_embedding.child_process import LOADING, UNREADABLE, ChildQueryEmbedder

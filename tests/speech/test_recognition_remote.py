@@ -30,7 +30,7 @@ from chyme.errors import (
     TimedOut,
 )
 from chyme.model import Transcript
-from chyme.models.providers.health_reports import KeyRefused
+from chyme.models.providers.service_faults import KeyRefused
 from chyme.speech.recognition.endpoint import SpeechEndpoint
 from chyme.speech.recognition.piece_index import INDEX, Piece, PreparedRecording, write_index
 from chyme.speech.recognition.remote_recogniser import ESTIMATED, transcribe

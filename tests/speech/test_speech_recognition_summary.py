@@ -24,7 +24,7 @@ from chyme.errors import (
 )
 from chyme.model import Kind, Output, Transcript
 from chyme.models.providers.endpoints import LanguageSettings
-from chyme.models.providers.invalid_answer import InvalidAnswer
+from chyme.models.providers.service_faults import InvalidAnswer
 from chyme.speech.speech_recognition_summary import SpeechRecognitionSummary
 from chyme.text.digest_text import extract_text
 

@@ -23,8 +23,8 @@ from chyme.core.store.sqlite.database import Database
 from chyme.digester import PREPARING, WITHOUT, Digester, Makes, Source
 from chyme.errors import DigestError
 from chyme.model import Again, File, Lane, Limits, Output, iso
-from chyme.models.providers.availability import Allowance as Spending
 from chyme.models.providers.call_ledger import CallLedger
+from chyme.models.providers.daily_budget import Allowance as Spending
 from chyme.vault.file_registry import FileRegistry
 from chyme.vault.private_files import PrivateFiles
 from chyme.vault.watch.scanner import Scanner

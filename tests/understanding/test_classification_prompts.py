@@ -7,7 +7,7 @@ import json
 import pytest
 from growth import grows_linearly
 
-from chyme.understanding.classification.model_input import (
+from chyme.understanding.classification.model_question import (
     GAP,
     ModelInput,
     build_model_input,

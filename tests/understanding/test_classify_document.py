@@ -29,9 +29,10 @@ from chyme.errors import (
 )
 from chyme.model import File, Kind, Output, Stamp
 from chyme.models.providers.endpoints import LanguageSettings
-from chyme.models.providers.invalid_answer import InvalidAnswer
+from chyme.models.providers.service_faults import InvalidAnswer
+from chyme.understanding.classification.model_question import PREPARED
 from chyme.understanding.classification.result import from_json
-from chyme.understanding.classify_document import PREPARED, ClassifyDocument
+from chyme.understanding.classify_document import ClassifyDocument
 
 TESTS = Path(__file__).parents[1]
 SEEN = "2026-11-16T09:00:00.000Z"

@@ -16,7 +16,7 @@ from upstreams import upstream
 from chyme.errors import NetworkFailed, UnreadableFile, UpstreamMissing
 from chyme.model import File, Kind, Output, Stamp
 from chyme.models.providers.endpoints import VisionSettings
-from chyme.models.providers.invalid_answer import InvalidAnswer
+from chyme.models.providers.service_faults import InvalidAnswer
 from chyme.understanding.classification.result import from_json
 from chyme.understanding.classify_image import ClassifyImage
 

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chyme.understanding.dates.document_date import MIN_CONFIDENCE, from_name, from_stamp
+from chyme.understanding.dates.candidates import from_name, from_stamp
+from chyme.understanding.dates.choice import MIN_CONFIDENCE
 
 TODAY = date(2026, 11, 16)
 

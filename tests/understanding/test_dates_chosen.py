@@ -10,14 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chyme.understanding.classification.result import Candidate
-from chyme.understanding.dates.document_date import (
-    MIN_CONFIDENCE,
-    choose_date,
-    find_dates,
-    from_name,
-    from_stamp,
-    rank_dates,
-)
+from chyme.understanding.dates.candidates import find_dates, from_name, from_stamp
+from chyme.understanding.dates.choice import MIN_CONFIDENCE, choose_date, rank_dates
 
 TODAY = date(2026, 11, 16)
 

@@ -10,7 +10,7 @@ from growth import grows_linearly
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from chyme.understanding.dates.document_date import find_dates
+from chyme.understanding.dates.candidates import find_dates
 from chyme.understanding.dates.vocabulary import MONTHS, SHORT_MONTHS, month_of
 
 TODAY = date(2026, 11, 16)

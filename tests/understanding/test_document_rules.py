@@ -9,8 +9,9 @@ import pytest
 from growth import grows_linearly
 
 from chyme.model import Kind
-from chyme.understanding.classification.document_rules import classify_document_by_rules, dates_of, plain_text
+from chyme.understanding.classification.document_rules import classify_document_by_rules, plain_text
 from chyme.understanding.classification.result import MAX_TAGS, Candidate, Classification, as_json, from_json
+from chyme.understanding.dates.choice import dates_of
 
 TODAY = date(2026, 11, 16)
 LETTER = """Ada Miller, Harbour Street 5
@@ -34,7 +35,7 @@ def of(texts: dict[str, str], name: str = "scan0001.pdf", mime: str = "applicati
     kind = Kind.TEXT if mime.startswith("text/") else Kind.DOCUMENT
     dates = dates_of(texts, None, kind=kind, mime=mime, name=name, language="en", today=TODAY)
     return classify_document_by_rules(
-        texts, None, kind=kind, mime=mime, name=name, language="en", language_confidence=0.9, dates=dates
+        texts, None, mime=mime, name=name, language="en", language_confidence=0.9, dates=dates
     )
 
 
@@ -81,7 +82,6 @@ def test_an_unsure_date_is_kept_as_a_candidate_and_not_taken() -> None:
     found = classify_document_by_rules(
         {"doc-to-markdown": LETTER},
         None,
-        kind=Kind.DOCUMENT,
         mime="application/pdf",
         name="a.pdf",
         language=None,
@@ -152,9 +152,9 @@ def test_content_in_no_promised_shape_is_no_error() -> None:
 
 def test_plain_text_is_without_markup_and_notes_and_from_the_whole_document() -> None:
     long = "# A *heading*\n\n" + "word " * 100_000 + "\n\nThe very end.\n\n> note: 3 pages left out"
-    told = plain_text({"doc-to-markdown": long}, 20_000)
+    told = plain_text({"doc-to-markdown": long})
     assert told.startswith("A heading") and "word" in told
-    assert len(told) <= 20_000
+    assert len(told) <= 100_000
     assert "note:" not in plain_text({"doc-to-markdown": "Text.\n\n> note: 3 pages left out"})
 
 
@@ -174,7 +174,7 @@ def test_five_megabytes_of_anything_cost_no_more_than_their_length(text: str, mi
 
     def read(size: int) -> None:
         found = classify_document_by_rules(
-            {where: text[:size]}, None, kind=Kind.TEXT, mime=mime, name="a.txt", language="en", language_confidence=1.0
+            {where: text[:size]}, None, mime=mime, name="a.txt", language="en", language_confidence=1.0
         )
         assert len(found.title or "") <= 200 and len(found.summary or "") <= 400 and len(found.tags) <= MAX_TAGS
 

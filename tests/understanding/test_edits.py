@@ -54,7 +54,7 @@ def test_what_a_person_sets_is_shown_and_found(app: App, letter: File) -> None:
 
 
 def test_the_machines_word_is_still_there(app: App, letter: File) -> None:
-    app.edits.set_title("letter.txt", "Greetings")
+    app.edits.change("letter.txt", EditRequest({"title": "Greetings"}))
     shown = app.edits.get("letter.txt")
     assert shown.edits == {"title": "Greetings"}
     assert (shown.found.title, shown.found.tags) == ("A letter", ("letter", "dog"))
@@ -78,7 +78,7 @@ def test_it_stays_through_a_reset(app: App, letter: File) -> None:
 
 
 def test_it_goes_along_with_a_file_that_moves(app: App, letter: File) -> None:
-    app.edits.set_title("letter.txt", "Greetings")
+    app.edits.change("letter.txt", EditRequest({"title": "Greetings"}))
     (app.vault.root / "letter.txt").rename(app.vault.root / "brief.txt")
     app.scan()
     assert document(app, "brief.txt").title == "Greetings"
@@ -94,20 +94,20 @@ def test_it_goes_when_the_file_is_purged(app: App, letter: File) -> None:
 
 
 def test_a_person_may_say_that_there_is_none_and_take_it_back(app: App, letter: File) -> None:
-    app.edits.set_title("letter.txt", None)
-    app.edits.set_date("letter.txt", None)
-    app.edits.set_tags("letter.txt", [])
+    app.edits.change("letter.txt", EditRequest({"title": None}))
+    app.edits.change("letter.txt", EditRequest({"date": None}))
+    app.edits.change("letter.txt", EditRequest(tags=[]))
     assert document(app) == Description()
     for field in ("title", "date", "tags"):
-        app.edits.clear("letter.txt", field)
+        app.edits.change("letter.txt", EditRequest(clear=(field,)))
     assert document(app) == Description("A letter", None, "2026-04-03", None, ("letter", "dog"))
     assert app.edits.get("letter.txt").edits == {}
 
 
 def test_changes_are_undone_one_after_the_other(app: App, letter: File) -> None:
-    app.edits.set_title("letter.txt", None)
+    app.edits.change("letter.txt", EditRequest({"title": None}))
     app.edits.change("letter.txt", EditRequest({"title": "Greetings", "date": "2025"}, add=["zebra"]))
-    app.edits.clear("letter.txt", "title")
+    app.edits.change("letter.txt", EditRequest(clear=("title",)))
     assert app.edits.undo().what == "letter.txt: cleared the title"
     assert (document(app).title, document(app).date) == ("Greetings", "2025")
     app.edits.undo("letter.txt")
@@ -122,30 +122,30 @@ def test_changes_are_undone_one_after_the_other(app: App, letter: File) -> None:
 
 def test_one_files_change_is_undone_without_the_others(app: App, letter: File) -> None:
     put(app, "other.txt")
-    app.edits.set_title("letter.txt", "Greetings")
-    app.edits.set_title("other.txt", "Other")
+    app.edits.change("letter.txt", EditRequest({"title": "Greetings"}))
+    app.edits.change("other.txt", EditRequest({"title": "Other"}))
     app.edits.undo("letter.txt")
     assert (document(app).title, document(app, "other.txt").title) == ("A letter", "Other")
 
 
 def test_a_tag_a_person_gave_is_one_of_the_vaults(app: App, letter: File) -> None:
-    app.edits.add_tags("letter.txt", ["zebra"])
+    app.edits.change("letter.txt", EditRequest(add=["zebra"]))
     assert "zebra" in tags.names(app.database.read())
-    app.edits.remove_tags("letter.txt", ["zebra"])
+    app.edits.change("letter.txt", EditRequest(remove=["zebra"]))
     assert "zebra" not in tags.names(app.database.read())
     app.edits.undo()
     assert "zebra" in tags.names(app.database.read())
 
 
 def test_tags_are_added_and_taken_away_bit_by_bit(app: App, letter: File) -> None:
-    app.edits.add_tags("letter.txt", ["zebra"])
-    app.edits.add_tags("letter.txt", ["Yak"])
-    app.edits.remove_tags("letter.txt", ["zebra", "dog"])
+    app.edits.change("letter.txt", EditRequest(add=["zebra"]))
+    app.edits.change("letter.txt", EditRequest(add=["Yak"]))
+    app.edits.change("letter.txt", EditRequest(remove=["zebra", "dog"]))
     assert document(app).tags == ("letter", "yak")
-    app.edits.add_tags("letter.txt", ["dog"])
+    app.edits.change("letter.txt", EditRequest(add=["dog"]))
     assert document(app).tags == ("letter", "dog", "yak")
-    app.edits.set_tags("letter.txt", ["cat"])
-    app.edits.add_tags("letter.txt", ["ox"])
+    app.edits.change("letter.txt", EditRequest(tags=["cat"]))
+    app.edits.change("letter.txt", EditRequest(add=["ox"]))
     classify(app, letter, "A letter", None, "invoice")
     assert document(app).tags == ("cat", "ox")
 
@@ -162,20 +162,20 @@ def renamed(app: App, letter: File) -> None:
 @pytest.mark.parametrize("old", ["letter", "mail"])
 def test_a_tag_that_was_renamed_is_given_by_its_new_name(app: App, old: str) -> None:
     put(app, "other.txt")
-    assert app.edits.add_tags("other.txt", [old]).what == "other.txt: tagged “post”"
+    assert app.edits.change("other.txt", EditRequest(add=[old])).what == "other.txt: tagged “post”"
     assert app.edits.get("other.txt").edits == {"tags": {"added": ["post"], "removed": []}}
     assert document(app, "other.txt").tags == ("post",)
     assert [(tag.name, tag.files) for tag in app.tags.list_all().tags] == [("post", 2)]
     assert tags.names(app.database.read()) == ["post"]
-    app.edits.set_tags("other.txt", [old, "yak"])
+    app.edits.change("other.txt", EditRequest(tags=[old, "yak"]))
     assert app.edits.get("other.txt").edits == {"tags": {"set": ["post", "yak"]}}
-    app.edits.remove_tags("other.txt", [old])
+    app.edits.change("other.txt", EditRequest(remove=[old]))
     assert document(app, "other.txt").tags == ("yak",)
 
 
 @pytest.mark.usefixtures("renamed")
 def test_a_tag_that_was_renamed_is_taken_away_by_any_of_its_names(app: App) -> None:
-    app.edits.remove_tags("letter.txt", ["letter"])
+    app.edits.change("letter.txt", EditRequest(remove=["letter"]))
     assert document(app).tags == ()
     assert app.edits.get("letter.txt").edits == {"tags": {"added": [], "removed": ["post"]}}
     put(app, "other.txt")
@@ -185,13 +185,13 @@ def test_a_tag_that_was_renamed_is_taken_away_by_any_of_its_names(app: App) -> N
 
 @pytest.mark.usefixtures("renamed")
 def test_a_tag_that_is_banned_can_be_given_by_hand(app: App) -> None:
-    app.edits.add_tags("letter.txt", ["dog"])
+    app.edits.change("letter.txt", EditRequest(add=["dog"]))
     assert document(app).tags == ("post", "dog")
 
 
 def test_an_edit_that_is_taken_back_knows_tags_by_their_new_names(app: App, letter: File) -> None:
-    app.edits.add_tags("letter.txt", ["zebra"])
-    app.edits.add_tags("letter.txt", ["yak"])
+    app.edits.change("letter.txt", EditRequest(add=["zebra"]))
+    app.edits.change("letter.txt", EditRequest(add=["yak"]))
     app.tags.rename("zebra", "horse")
     app.edits.undo()
     assert document(app).tags == ("letter", "dog", "horse")
@@ -203,7 +203,7 @@ def test_what_was_kept_under_an_old_name_can_be_taken_away(app: App, letter: Fil
     app.tags.rename("dog", "hound")
     at = iso(now())
     app.database.write(lambda db: edits.put(db, letter.id, "tags", {"added": ["dog"], "removed": []}, at))
-    app.edits.remove_tags("letter.txt", ["hound"])
+    app.edits.change("letter.txt", EditRequest(remove=["hound"]))
     assert document(app).tags == ("letter",)
 
 
@@ -239,15 +239,15 @@ def test_what_makes_no_sense_is_told_and_changes_nothing(app: App, letter: File,
 
 
 def test_the_same_again_is_told_and_not_remembered(app: App, letter: File) -> None:
-    app.edits.set_title("letter.txt", "Greetings")
+    app.edits.change("letter.txt", EditRequest({"title": "Greetings"}))
     with pytest.raises(UsageError, match="already has that value"):
-        app.edits.set_title("letter.txt", "  Greetings ")
+        app.edits.change("letter.txt", EditRequest({"title": "  Greetings "}))
     app.edits.undo()
     assert document(app).title == "A letter"
 
 
 def test_an_unknown_file_is_told(app: App) -> None:
-    for act in (lambda: app.edits.get("nowhere"), lambda: app.edits.set_title("nowhere", "x")):
+    for act in (lambda: app.edits.get("nowhere"), lambda: app.edits.change("nowhere", EditRequest({"title": "x"}))):
         with pytest.raises(UsageError, match="nowhere: is not a file of this vault"):
             act()
 

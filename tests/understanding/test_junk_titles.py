@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chyme.understanding.titles.placeholders import is_file_name, is_junk, same_words, strip_program_name
+from chyme.understanding.titles.cleanup import is_file_name, is_junk, same_words, strip_program_name
 
 
 @pytest.mark.parametrize(

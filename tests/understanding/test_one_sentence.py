@@ -58,7 +58,7 @@ def test_a_page_is_told_by_its_own_description() -> None:
         read_source_text({"url-crawl-content": BREAD, "url-metadata": page}), "Bread", "text/html", "en"
     )
     assert found is not None
-    assert (found.text, found.where) == ("How to bake bread in any oven you have.", "url-metadata")
+    assert found.text == "How to bake bread in any oven you have."
 
 
 def test_a_table_is_told_plainly() -> None:

@@ -112,8 +112,8 @@ def test_somebody_who_takes_the_name_at_the_last_moment_keeps_it(app: App) -> No
     named(app, "scan0002.txt", "another-name.txt")
 
     class Quick(FileRenamer):
-        def _noted(self, *arguments: object) -> object:  # type: ignore[override]
-            noted = super()._noted(*arguments)  # type: ignore[arg-type]
+        def _record_steps(self, *arguments: object) -> object:  # type: ignore[override]
+            noted = super()._record_steps(*arguments)  # type: ignore[arg-type]
             (app.vault.root / MILLER).write_text("theirs")
             return noted
 
@@ -284,9 +284,9 @@ def test_a_persons_title_and_date_go_into_the_name(app: App) -> None:
     app.edits.change("scan0001.txt", EditRequest({"title": "My title", "date": "2026-04"}))
     (proposal,) = FileRenamer(app.open_vault).proposals()
     assert (proposal.becomes, proposal.said_by) == ("2026-04-my-title.txt", PERSON)
-    app.edits.clear("scan0001.txt", "date")
+    app.edits.change("scan0001.txt", EditRequest(clear=("date",)))
     assert [one.becomes for one in FileRenamer(app.open_vault).proposals()] == ["2020-01-01-my-title.txt"]
-    app.edits.set_title("scan0001.txt", None)
+    app.edits.change("scan0001.txt", EditRequest({"title": None}))
     assert FileRenamer(app.open_vault).proposals() == []
 
 
@@ -294,7 +294,7 @@ def test_who_set_the_date_alone_did_not_say_the_title(app: App) -> None:
     file = put(app, "scan0001.txt")
     classify(app, file, "Machine's title", "2020-01-01")
     propose(app, file, "2020-01-01-machines-title.txt", "Machine's title")
-    app.edits.set_date("scan0001.txt", "2026-04")
+    app.edits.change("scan0001.txt", EditRequest({"date": "2026-04"}))
     assert FileRenamer(app.open_vault).proposals() == [
         Proposal("scan0001.txt", "2026-04-machines-title.txt", "Machine's title", "classify-document")
     ]
@@ -305,14 +305,14 @@ def test_the_heading_of_a_text_is_its_own_word(app: App) -> None:
     at = iso(now())
     app.database.write(lambda db: documents.set_found_title(db, file.id, "Rental contract"))
     app.database.write(lambda db: describe(db, file.id, at, file_terms.rewrite))
-    app.edits.set_date("scan0001.txt", "2026-04")
+    app.edits.change("scan0001.txt", EditRequest({"date": "2026-04"}))
     (proposal,) = FileRenamer(app.open_vault).proposals()
     assert (proposal.becomes, proposal.said_by) == ("2026-04-rental-contract.txt", TEXT)
 
 
 def test_a_title_that_a_person_set_is_enough(app: App) -> None:
     put(app, "scan0001.txt")
-    app.edits.set_title("scan0001.txt", "My title")
+    app.edits.change("scan0001.txt", EditRequest({"title": "My title"}))
     assert [one.becomes for one in FileRenamer(app.open_vault).accept()] == ["my-title.txt"]
     assert app.edits.get("my-title.txt").document.title == "My title"
 
@@ -327,7 +327,8 @@ def die(moves):
     os.kill(os.getpid(), signal.SIGKILL)
 
 with open_app(Path(sys.argv[1])) as app:
-    renaming = FileRenamer(app.open_vault, take_in=die)
+    app.open_vault.registry.record = die
+    renaming = FileRenamer(app.open_vault)
     renaming.accept() if sys.argv[2] == "accept" else renaming.undo()
 """
 
@@ -373,8 +374,8 @@ def test_an_interruption_leaves_database_and_disk_in_step(app: App) -> None:
     named(app, "scan0002.txt", "another-name.txt")
 
     class Interrupted(FileRenamer):
-        def _noted(self, *arguments: object) -> object:  # type: ignore[override]
-            noted = super()._noted(*arguments)  # type: ignore[arg-type]
+        def _record_steps(self, *arguments: object) -> object:  # type: ignore[override]
+            noted = super()._record_steps(*arguments)  # type: ignore[arg-type]
             (app.vault.root / "another-name.txt").write_text("theirs")
             return noted
 

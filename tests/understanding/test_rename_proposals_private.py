@@ -50,8 +50,8 @@ def test_the_name_with_a_number_is_held_against_the_patterns_too(app: App) -> No
     keep_private(app, f"scan*.txt\n{LEASE}\n")
 
     class Quick(FileRenamer):
-        def _noted(self, *arguments: object) -> object:  # type: ignore[override]
-            noted = super()._noted(*arguments)  # type: ignore[arg-type]
+        def _record_steps(self, *arguments: object) -> object:  # type: ignore[override]
+            noted = super()._record_steps(*arguments)  # type: ignore[arg-type]
             (app.vault.root / LEASE).write_text("theirs")
             return noted
 

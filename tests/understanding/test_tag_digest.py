@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from chyme.understanding.tags.digest import TagDigest, apply_rules, as_json, from_json, update_digest
-from chyme.understanding.tags.undo import TagChange, undo_decision
+from chyme.understanding.tags.digest import TagChange, TagDigest, as_json, from_json, undo_decision, update_digest
+from chyme.understanding.tags.names import apply_rules
 
 TOLD = TagDigest(("invoice", "rent"), "generated", ("bill", "rent"), {"bill": "invoice"})
 

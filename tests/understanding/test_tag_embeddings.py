@@ -15,7 +15,7 @@ from upstreams import upstream
 from chyme.digester import StaysHome
 from chyme.errors import EngineUnavailable
 from chyme.model import File, Kind, Output, Stamp, Upstream
-from chyme.models.embedding.minilm_settings import DIMENSION, MODEL, EmbeddingSettings
+from chyme.models.embedding.minilm import DIMENSION, MODEL, EmbeddingSettings
 from chyme.models.weights.catalog import EMBEDDING
 from chyme.models.weights.folder import path_of
 from chyme.understanding.tags.tag_embeddings import MAX_TAGS, TagEmbeddings

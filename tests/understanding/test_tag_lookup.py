@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chyme.understanding.tags.lookup import current_names, match_spelling, resolve_tag
+from chyme.understanding.tags.names import current_names, match_spelling, resolve_tag
 
 RULES = {"invoice": "bill", "bill": "rechnung", "page": None, "sheet": "page", "ads": "ad"}
 KNOWN = ["ad", "car", "cars", "lease", "page", "rechnung"]

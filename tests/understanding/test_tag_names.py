@@ -5,14 +5,8 @@ from __future__ import annotations
 import pytest
 
 from chyme.errors import UsageError
-from chyme.understanding.tags.names import (
-    MAX_LENGTH,
-    comparison_key,
-    normalise_tag,
-    parse_typed_tag,
-    split_tags,
-    unknown_tag_message,
-)
+from chyme.text.spelling_variants import comparison_key
+from chyme.understanding.tags.names import MAX_LENGTH, normalise_tag, parse_typed_tag, split_tags, unknown_tag_message
 
 WRITTEN = {
     "Invoice": "invoice",

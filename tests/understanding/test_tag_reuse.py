@@ -8,14 +8,14 @@ import random
 import pytest
 
 from chyme.core.vectors import normalise
-from chyme.understanding.tags.lexical_differences import may_be_one
-from chyme.understanding.tags.similarity import (
+from chyme.understanding.tags.same_meaning import (
     CLOSE,
     SAME_MEANING,
     KnownTag,
     close_pairs,
     find_same_meaning,
     likeness_of,
+    may_be_one,
     nearest,
     sign_bits,
 )

@@ -25,7 +25,7 @@ from chyme.understanding.description import describe
 from chyme.understanding.tables import edits, tags
 from chyme.understanding.tags.digest import TagDigest, as_json
 from chyme.understanding.tags.names import TAG_EMBEDDINGS, TAGS, normalise_tag
-from chyme.understanding.tags.vault_tags import VaultTags
+from chyme.understanding.tags.rename_merge_ban import VaultTags
 
 NOW = "2026-03-04T12:00:00.000000Z"
 Open = Callable[..., Bench]

@@ -19,14 +19,15 @@ from chyme.core.pipeline.registry_rules import Rules
 from chyme.core.store import files
 from chyme.core.store.sqlite.database import Database
 from chyme.core.vectors import normalise
+from chyme.errors import EngineUnavailable
 from chyme.model import File, Kind, Output, Seen, Stamp, TagVector
-from chyme.models.embedding.minilm_settings import EmbeddingSettings
+from chyme.models.embedding.minilm import EmbeddingSettings
 from chyme.understanding.tables import edits, tags
-from chyme.understanding.tags import assignment
 from chyme.understanding.tags.digest import TagDigest, as_json
+from chyme.understanding.tags.existing_tag_reuse import assign_tags
 from chyme.understanding.tags.names import TAG_EMBEDDINGS, TAGS
-from chyme.understanding.tags.similarity import SAME_MEANING
-from chyme.understanding.tags.vectors import embed_tags
+from chyme.understanding.tags.same_meaning import SAME_MEANING
+from chyme.understanding.tags.vectors import vectors_of
 from chyme.vault.file_registry import FileRegistry
 
 NOW = "2026-03-04T12:00:00.000000Z"
@@ -57,7 +58,7 @@ class Shelf:
         vectors = tuple(TagVector(tag, model, vector) for tag, vector in (meanings or {}).items())
         output = Output(TAGS, as_json(TagDigest(proposed, "generated", proposed)), tag_vectors=vectors)
         file = self.file(path)
-        content = self.database.write(lambda db: assignment.assign_tags(db, file, output, NOW))
+        content = self.database.write(lambda db: assign_tags(db, file, output, NOW))
         return json.loads(content or "null")
 
     def tags(self, path: str) -> list[str]:
@@ -141,7 +142,7 @@ def test_a_tag_learns_what_it_means_when_somebody_can_tell(shelf: Shelf) -> None
     learnt = Output(
         TAG_EMBEDDINGS, "{}", tag_vectors=(TagVector("car", "m", somewhere(1)), TagVector("gone", "m", (1.0,)))
     )
-    shelf.database.write(lambda db: assignment.store_tag_vectors(db, learnt))
+    shelf.database.write(lambda db: tags.set_missing_vector(db, learnt.tag_vectors[0]))
     assert shelf.known() == ["car"]
     assert shelf.propose("b.txt", "automobile", meanings={"automobile": beside(somewhere(1), 0.95)})["tags"] == ["car"]
 
@@ -149,14 +150,6 @@ def test_a_tag_learns_what_it_means_when_somebody_can_tell(shelf: Shelf) -> None
     meaning = tags.meaning_of(shelf.db, "car")
     assert meaning is not None
     assert meaning.model == "newer"
-
-
-def test_other_outputs_pass_untouched(shelf: Shelf) -> None:
-    output = Output("doc-to-markdown", "text", tag_vectors=(TagVector("x", "m", (1.0,)),))
-    file = shelf.file("a.txt")
-    assert shelf.database.write(lambda db: assignment.assign_tags(db, file, output, NOW)) == "text"
-    shelf.database.write(lambda db: assignment.store_tag_vectors(db, output))
-    assert shelf.known() == []
 
 
 def test_what_persons_decided_holds_in_every_spelling(shelf: Shelf) -> None:
@@ -194,7 +187,7 @@ def test_tags_nobody_has_any_more_go_unless_a_person_gave_them(shelf: Shelf) -> 
     shelf.propose("a.txt", "garden")
     assert shelf.known() == ["flat", "garden", "house"]
 
-    shelf.database.write(lambda db: assignment.remove_tags(db, shelf.file("b.txt").id))
+    shelf.database.write(lambda db: tags.set_file_tags(db, shelf.file("b.txt").id, ()))
     assert shelf.known() == ["garden", "house"]
     assert tags.rules(shelf.db) == {"rent": "lease"}
 
@@ -203,7 +196,7 @@ def test_tags_nobody_has_any_more_go_unless_a_person_gave_them(shelf: Shelf) -> 
 def test_a_file_about_nothing_loses_its_tags(shelf: Shelf, content: str | None) -> None:
     shelf.propose("a.txt", "rent")
     file = shelf.file("a.txt")
-    assert shelf.database.write(lambda db: assignment.assign_tags(db, file, Output(TAGS, content), NOW)) == content
+    assert shelf.database.write(lambda db: assign_tags(db, file, Output(TAGS, content), NOW)) == content
     assert (shelf.tags("a.txt"), shelf.known()) == ([], [])
 
 
@@ -239,10 +232,10 @@ def test_two_processes_share_a_tag_they_both_invent(shelf: Shelf, tmp_path: Path
 
 def test_real_vectors_tell_synonyms_from_neighbours(shelf: Shelf) -> None:
     words = ["car", "automobile", "tax return", "birthday cake", "kubernetes"]
-    embedded = embed_tags(words, EmbeddingSettings())
-    if embedded.reason:
-        pytest.skip(f"needs the embedder: {embedded.reason}")
-    meanings = {one.tag: one.vector for one in embedded.vectors}
+    try:
+        meanings = {one.tag: one.vector for one in vectors_of(words, EmbeddingSettings())}
+    except EngineUnavailable as missing:
+        pytest.skip(f"needs the embedder: {missing}")
     for number, word in enumerate(words):
         shelf.propose(f"{number}.txt", word, meanings=meanings)
     assert shelf.known() == ["birthday cake", "car", "kubernetes", "tax return"]

@@ -11,11 +11,12 @@ import pytest
 from disk_source import source_of
 from upstreams import upstream
 
+from chyme.errors import EngineUnavailable
 from chyme.model import Kind, Output
-from chyme.models.embedding.minilm_settings import EmbeddingSettings
+from chyme.models.embedding.minilm import EmbeddingSettings
 from chyme.understanding.classification.result import Classification, as_json
 from chyme.understanding.tags.tags import MAX_INPUT_CHARS, Tags
-from chyme.understanding.tags.vectors import embed_tags
+from chyme.understanding.tags.vectors import vectors_of
 
 GARDEN = """# Growing tomatoes
 
@@ -124,8 +125,9 @@ def test_tags_are_as_good_without_the_embedder(tmp_path: Path) -> None:
 
 
 def test_tags_bring_what_they_mean_where_the_embedder_is(tmp_path: Path) -> None:
-    missing = embed_tags(["x"], EmbeddingSettings()).reason
-    if missing:
+    try:
+        vectors_of(["x"], EmbeddingSettings())
+    except EngineUnavailable as missing:
         pytest.skip(f"needs the embedder: {missing}")
     path = tmp_path / "file.md"
     path.write_text(GARDEN)

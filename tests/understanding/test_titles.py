@@ -2,30 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import pytest
 
+from chyme.documents.properties.reader import Properties
 from chyme.understanding.classification.source_text import read_source_text
 from chyme.understanding.titles.candidates import MIN_CONFIDENCE, find_titles
 
 PDF, MAIL, HTML = "application/pdf", "message/rfc822", "text/html"
 PROSE = "The flat lies on the third floor. It has two rooms and a kitchen, and costs nine hundred a month.\n\n" * 5
-
-
-@dataclass(frozen=True)
-class Given:
-    """Properties as a document may have them."""
-
-    title: str = ""
-    author: str = ""
-    subject: str = ""
-    description: str = ""
-    generator: str = ""
-    keywords: tuple[str, ...] = ()
-    created: str | None = None
-    modified: str | None = None
-    language: str | None = None
 
 
 def of_name(name: str, text: str = "", mime: str = "text/plain") -> str | None:
@@ -87,7 +71,7 @@ def test_a_contract_is_not_called_by_its_parties() -> None:
 def best(
     text: str, title: str = "", name: str = "scan0001.pdf", mime: str = PDF, where: str = "doc-to-markdown"
 ) -> str:
-    found = find_titles(read_source_text({where: text}, Given(title)), name, mime)
+    found = find_titles(read_source_text({where: text}, Properties(title)), name, mime)
     return found[0].text if found else ""
 
 
@@ -171,10 +155,10 @@ def test_a_longest_title_is_cut() -> None:
 
 def test_two_places_that_agree_are_surer_than_one() -> None:
     alone = find_titles(
-        read_source_text({"doc-to-markdown": f"# House rules for all\n\n{PROSE}"}, Given()), "scan1.pdf", PDF
+        read_source_text({"doc-to-markdown": f"# House rules for all\n\n{PROSE}"}, Properties()), "scan1.pdf", PDF
     )
     both = find_titles(
-        read_source_text({"doc-to-markdown": f"# House rules for all\n\n{PROSE}"}, Given("House rules for all")),
+        read_source_text({"doc-to-markdown": f"# House rules for all\n\n{PROSE}"}, Properties("House rules for all")),
         "scan1.pdf",
         PDF,
     )

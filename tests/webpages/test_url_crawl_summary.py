@@ -26,7 +26,7 @@ from chyme.errors import (
 )
 from chyme.model import File, Kind, Output, Stamp, Upstream
 from chyme.models.providers.endpoints import LanguageSettings
-from chyme.models.providers.invalid_answer import InvalidAnswer
+from chyme.models.providers.service_faults import InvalidAnswer
 from chyme.text.digest_text import extract_text
 from chyme.webpages.url_crawl_summary import MAX_INPUT_CHARS, UrlCrawlSummary
 

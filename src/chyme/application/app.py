@@ -53,7 +53,7 @@ from chyme.search.match_location import spans_of
 from chyme.search.tables import file_terms
 from chyme.speech.people.edits import People
 from chyme.understanding.edits import Edits
-from chyme.understanding.tags.vault_tags import VaultTags
+from chyme.understanding.tags.rename_merge_ban import VaultTags
 from chyme.vault.file_registry import FileRegistry
 from chyme.vault.open_vault import OpenVault, UploadLimits
 from chyme.vault.trash import Trash

@@ -10,7 +10,7 @@ from typing import Any
 from chyme import __version__
 from chyme.application.settings import Settings
 from chyme.errors import UsageError
-from chyme.models.providers.availability import Allowance
+from chyme.models.providers.daily_budget import Allowance
 from chyme.models.providers.endpoints import Endpoint
 from chyme.models.weights.catalog import CATALOG, LLM, SMOLLM2
 

@@ -18,7 +18,7 @@ from chyme.core.outbound.policy import policy_of
 from chyme.core.store.sqlite.database import refuse_network_file_system
 from chyme.documents.libreoffice.installation import office_program
 from chyme.errors import UsageError, VaultError
-from chyme.models.local.settings import LocalSettings
+from chyme.models.local.model import LocalSettings
 from chyme.models.weights.catalog import EMBEDDING, MULTILINGUAL, OBJECTS, SPEECH, VOICES, Weights
 from chyme.models.weights.folder import path_of
 from chyme.search.engines.http_client import ServerFailed

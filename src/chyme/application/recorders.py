@@ -6,7 +6,7 @@ from chyme.core.pipeline.recorders import Recorder
 from chyme.search.index_recorder import IndexRecorder
 from chyme.speech.people.voice_matching import SAME_VOICE
 from chyme.speech.people.voice_recorder import VoiceRecorder
-from chyme.understanding.description_recorder import DescriptionRecorder
+from chyme.understanding.description import DescriptionRecorder
 
 
 def recorders_of(same_voice: float = SAME_VOICE) -> tuple[Recorder, ...]:

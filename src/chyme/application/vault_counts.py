@@ -10,7 +10,7 @@ from chyme.core.clock import now
 from chyme.core.store import digests, files, remaining_work
 from chyme.core.store.models import calls as ai_calls
 from chyme.model import Lane, iso
-from chyme.models.providers.availability import budget_day
+from chyme.models.providers.daily_budget import budget_day
 
 if TYPE_CHECKING:
     from chyme.application.app import App

@@ -179,7 +179,7 @@ class SearchSemantic(Digester):
 
     def prepare(self, source: Source) -> None:
         """Cut the passages that the service will be sent."""
-        from chyme.models.embedding.passage_file import write_passages
+        from chyme.models.embedding.remote_service import write_passages
 
         cut = self._cut(source)
         output = Output(self.name, json.dumps(cut.content, ensure_ascii=False), passages=cut.passages)
@@ -192,8 +192,7 @@ class SearchSemantic(Digester):
         return [self._make_output(_CutText({"sources": [], TEXT_HASH: _hash_of(texts), "note": note}), b"")]
 
     def _embed_by_service(self, source: Source) -> Output:
-        from chyme.models.embedding.passage_file import read_passages
-        from chyme.models.embedding.remote_service import embed_remotely
+        from chyme.models.embedding.remote_service import embed_remotely, read_passages
 
         file = source.file
         try:

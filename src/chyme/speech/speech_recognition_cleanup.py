@@ -11,7 +11,7 @@ from chyme.errors import UpstreamMissing
 from chyme.model import Artifact, File, Form, Kind, Lane, Output, Transcript
 from chyme.models.model_digesters import LanguageModelDigester, fingerprint_with_model
 from chyme.models.providers.endpoints import LanguageSettings
-from chyme.models.providers.invalid_answer import InvalidAnswer
+from chyme.models.providers.service_faults import InvalidAnswer
 from chyme.speech.transcripts.answer_cache import AnswerCache
 from chyme.speech.transcripts.batches import batches, key_of
 from chyme.speech.transcripts.cleanup_rules import RULES, clean_segments

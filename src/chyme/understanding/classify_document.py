@@ -6,13 +6,10 @@ import json
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from chyme.core.files.untrusted_files import open_untrusted, write_atomically
 from chyme.digester import Inputs, Makes, Promises, Runs, Source
 from chyme.documents.properties.reader import PROPERTIES, properties_of
-from chyme.errors import UnreadableFile
 from chyme.files.link_files import link_note_of
 from chyme.model import File, Form, Kind, Lane, Output
 from chyme.models.model_digesters import SLACK_SECONDS, LanguageModelDigester, fingerprint_with_model
@@ -28,25 +25,26 @@ from chyme.understanding.classification.model_answer_checks import (
     ModelQuestion,
     merge_with_rules,
 )
-from chyme.understanding.classification.model_input import (
-    FILE,
-    SPOKEN,
+from chyme.understanding.classification.model_question import (
+    PROMPT_VERSION,
     SUMMARIES,
     ModelInput,
+    ask_about_document,
     build_model_input,
-    model_input_from_json,
-    model_input_to_json,
+    read_prepared,
+    require_prepared,
+    write_prepared,
 )
-from chyme.understanding.classification.model_prompt import PROMPT_VERSION, ask_about_document
 from chyme.understanding.classification.result import Classification, as_json
-from chyme.understanding.dates.document_date import RULES_VERSION as DATE_RULES
+from chyme.understanding.classification.source_text import FILE, SPOKEN, content_of
+from chyme.understanding.dates.choice import RULES_VERSION as DATE_RULES
+from chyme.understanding.dates.choice import dates_of
 
 if TYPE_CHECKING:
     from chyme.understanding.classification.model_schema import ClassificationAnswer
 
 KINDS = (Kind.URL, Kind.DOCUMENT, Kind.AUDIO, Kind.VIDEO, Kind.TEXT)
 MAX_INPUT_CHARS = 5_000_000  # characters of a text
-PREPARED, PREPARED_BYTES = "classification.json", 16 << 20  # passed from prepare() to digest()
 METADATA = "url-metadata"
 PROMPTS = f"{PROMPT_VERSION}.{CHECKS_VERSION}"
 _LONG_TEXTS = ("url-crawl-content", "doc-to-markdown")
@@ -108,35 +106,13 @@ class ClassifyDocument(LanguageModelDigester):
         return [self._to_output(prepared.rules if prepared else _classify_by_rules(source, _read_texts(source)))]
 
     def _to_output(self, classification: Classification) -> Output:
-        return Output(self.name, content_of(classification))
+        return Output(self.name, classification_content(classification))
 
 
-def content_of(found: Classification) -> str | None:
+def classification_content(found: Classification) -> str | None:
     """The output's content; None if no field is known."""
     is_known = found.title or found.summary or found.date or found.language or found.tags
     return as_json(found) if is_known else None
-
-
-def write_prepared(source: Source, prepared: ModelInput) -> None:
-    """Leave the result of the rules and the input for the model to digest() and without_model()."""
-    write_atomically(source.scratch / PREPARED, model_input_to_json(prepared))
-
-
-def require_prepared(source: Source) -> ModelInput:
-    """What prepare() wrote; UnreadableFile if it is missing or malformed."""
-    prepared = read_prepared(source.scratch)
-    if prepared is None:
-        raise UnreadableFile(f"{source.file.name}: the question for the model cannot be read; run it again")
-    return prepared
-
-
-def read_prepared(scratch: Path) -> ModelInput | None:
-    """What prepare() wrote; None if it is missing or malformed. A child process wrote it, so it is not trusted."""
-    try:
-        with open_untrusted(scratch / PREPARED, PREPARED_BYTES) as stream:
-            return model_input_from_json(stream.read())
-    except (OSError, ValueError, TypeError, AttributeError, RecursionError):
-        return None
 
 
 def to_model_answer(answer: ClassificationAnswer) -> ModelAnswer:
@@ -166,21 +142,14 @@ def _classify_by_model(source: Source, prepared: ModelInput, settings: LanguageS
     question = ModelQuestion(file.name, prepared.text, prepared.where, last_seen(file), prepared.rules, is_prose)
     check = AnswerCheck(question)
     answer = ask_about_document(
-        source.calls,
-        file.name,
-        prepared.sent,
-        question.language,
-        settings,
-        lambda reply: check(to_model_answer(reply)),
+        source.calls, file.name, prepared.sent, question.language, settings, lambda reply: check(to_model_answer(reply))
     )
     return merge_with_rules(to_model_answer(answer), question, settings.model, prepared.note)
 
 
 def _read_texts(source: Source) -> dict[str, str]:
     """The texts to classify by, by the output they come from."""
-    texts = {
-        name: output.content for name in ClassifyDocument.reads if (output := source.output(name)) and output.content
-    }
+    texts = {name: content for name in ClassifyDocument.reads if (content := content_of(source, name))}
     if source.file.kind is Kind.TEXT:
         texts[FILE] = read_text(source, MAX_INPUT_CHARS).text
     elif source.file.kind is Kind.URL and METADATA not in texts:  # the page was not read: use the note beside the link
@@ -193,19 +162,12 @@ def _read_texts(source: Source) -> dict[str, str]:
 def _classify_by_rules(source: Source, texts: Mapping[str, str]) -> Classification:
     file, properties = source.file, properties_of(source)
     language, confidence = languages.language_of(document_rules.plain_text(texts))
-    dates = document_rules.dates_of(
-        texts,
-        properties,
-        kind=file.kind,
-        mime=file.mime,
-        name=file.name,
-        language=language or properties.language,
-        today=last_seen(file),
+    written_in, today = language or properties.language, last_seen(file)
+    dates = dates_of(
+        texts, properties, kind=file.kind, mime=file.mime, name=file.name, language=written_in, today=today
     )
     return document_rules.classify_document_by_rules(
-        texts,
-        properties,
-        kind=file.kind,
+        *(texts, properties),
         mime=file.mime,
         name=file.name,
         language=language,

@@ -13,20 +13,19 @@ from chyme.pictures.preview_output import preview_of
 from chyme.text import language_detection as languages
 from chyme.understanding.classification import document_rules
 from chyme.understanding.classification.model_answer_checks import AnswerCheck, ModelQuestion, merge_with_rules
-from chyme.understanding.classification.model_input import ModelInput
-from chyme.understanding.classification.model_prompt import ask_about_picture
-from chyme.understanding.classification.picture_rules import classify_picture_by_rules as classified
-from chyme.understanding.classification.result import Classification
-from chyme.understanding.classify_document import (
-    PROMPTS,
-    content_of,
-    last_seen,
+from chyme.understanding.classification.model_question import (
+    ModelInput,
+    ask_about_picture,
     read_prepared,
     require_prepared,
-    to_model_answer,
     write_prepared,
 )
-from chyme.understanding.dates.document_date import RULES_VERSION as DATE_RULES
+from chyme.understanding.classification.picture_rules import classify_picture_by_rules
+from chyme.understanding.classification.result import Classification
+from chyme.understanding.classification.source_text import content_of
+from chyme.understanding.classify_document import PROMPTS, classification_content, last_seen, to_model_answer
+from chyme.understanding.dates.choice import RULES_VERSION as DATE_RULES
+from chyme.understanding.dates.choice import dates_of
 
 OCR = "image-ocr"
 MAX_WORDS_CHARS = 4000  # characters of the recognised words; the picture shows them anyway
@@ -69,16 +68,16 @@ class ClassifyImage(VisionModelDigester):
 
     def digest(self, source: Source) -> list[Output]:
         if self.vision is not None and self.waits_for(source.file):
-            return [Output(self.name, content_of(_classify_by_model(source, self.vision)))]
+            return [Output(self.name, classification_content(_classify_by_model(source, self.vision)))]
         classification = _classify_by_rules(source)
         if self.vision is not None:
             notes = (classification.note, not_sent_note(source.file, self.vision))
             classification = replace(classification, note="; ".join(note for note in notes if note))
-        return [Output(self.name, content_of(classification))]
+        return [Output(self.name, classification_content(classification))]
 
     def without_model(self, source: Source) -> list[Output]:
         prepared = read_prepared(source.scratch)
-        return [Output(self.name, content_of(prepared.rules if prepared else _classify_by_rules(source)))]
+        return [Output(self.name, classification_content(prepared.rules if prepared else _classify_by_rules(source)))]
 
 
 def _classify_by_model(source: Source, vision: VisionSettings) -> Classification:
@@ -93,34 +92,25 @@ def _classify_by_model(source: Source, vision: VisionSettings) -> Classification
 
 
 def _classify_by_rules(source: Source) -> Classification:
-    file, words = source.file, _words_in(source)
-    language, confidence = languages.language_of(words)
-    contents = {name: _content_of(source, name) for name in ClassifyImage.reads}
-    return classified(
-        preview=contents["image-preview"],
-        ocr=contents[OCR],
-        caption=contents["image-captioning"],
-        objects=contents["image-objects"],
+    file = source.file
+    language, confidence = languages.language_of(_words_in(source))
+    preview, ocr, caption, objects = contents = [content_of(source, name) for name in ClassifyImage.reads]
+    texts = {name: content for name, content in zip(ClassifyImage.reads, contents, strict=True) if content}
+    dates = dates_of(
+        texts, None, kind=file.kind, mime=file.mime, name=file.name, language=language, today=last_seen(file)
+    )
+    return classify_picture_by_rules(
+        preview=preview,
+        ocr=ocr,
+        caption=caption,
+        objects=objects,
         name=file.name,
         language=language,
         language_confidence=confidence,
-        dates=document_rules.dates_of(
-            {name: content for name, content in contents.items() if content},
-            None,
-            kind=file.kind,
-            mime=file.mime,
-            name=file.name,
-            language=language,
-            today=last_seen(file),
-        ),
+        dates=dates,
     )
 
 
 def _words_in(source: Source) -> str:
     """The words recognised in the picture, without the marks of doubt."""
-    return document_rules.plain_text({OCR: _content_of(source, OCR) or ""})
-
-
-def _content_of(source: Source, name: str) -> str | None:
-    output = source.output(name)
-    return output.content if output else None
+    return document_rules.plain_text({OCR: content_of(source, OCR) or ""})

@@ -2,15 +2,81 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from dataclasses import astuple
+from itertools import islice
 from sqlite3 import Connection
 
-from chyme.core.pipeline.recorders import RefreshNames
+from chyme.core.pipeline.recorders import Completion, Recorder, RefreshNames
 from chyme.core.store import digests, documents, events, files
-from chyme.understanding.classification.outputs import CLASSIFIERS
-from chyme.understanding.classification.result import Classification, from_json
+from chyme.digester import Digester, Makes, Title
+from chyme.model import Digest, File, Kind
+from chyme.understanding.classification.result import CLASSIFIERS, Classification, read_classification
 from chyme.understanding.edit_rules import Description, apply_edits
 from chyme.understanding.tables import edits, tags
-from chyme.understanding.tags.lookup import current_names
+from chyme.understanding.tags.existing_tag_reuse import assign_tags
+from chyme.understanding.tags.names import TAG_EMBEDDINGS, TAGS, current_names
+
+DESCRIBING = frozenset({*CLASSIFIERS, TAGS})
+MAX_MISDESCRIBED = 20  # files that are listed
+
+
+class DescriptionRecorder(Recorder):
+    """Gives files their tags and documents their description, in the transaction of the digest they come from."""
+
+    def __init__(self, refresh_names: RefreshNames) -> None:
+        self._refresh_names = refresh_names
+
+    def complete(self, db: Connection, completion: Completion, content: str | None) -> str | None:
+        if completion.output.name == TAGS:
+            return assign_tags(db, completion.file, completion.output, completion.now)
+        if completion.output.name == TAG_EMBEDDINGS:
+            for vector in completion.output.tag_vectors:
+                tags.set_missing_vector(db, vector)
+        return content
+
+    def completed(self, db: Connection, completion: Completion) -> None:
+        output, digester = completion.output, completion.attempt.digester
+        self._set_found_title(db, completion.file, digester.traits[output.name], output.title, completion.now)
+        if output.name in DESCRIBING:
+            self._describe(db, completion.file, completion.now)
+
+    def copied(self, db: Connection, file: File, donor: Digest, digester: Digester, now: str) -> None:
+        theirs = documents.of_file(db, donor.file_id)
+        if theirs is None:
+            return
+        self._set_found_title(db, file, digester.traits[donor.digester], theirs.found_title, now)
+        if donor.digester in DESCRIBING:
+            self._describe(db, file, now)
+
+    def reset(self, db: Connection, file: File, outputs: Collection[str], now: str) -> None:
+        if TAGS in outputs:
+            tags.set_file_tags(db, file.id, ())
+        if DESCRIBING.intersection(outputs):
+            self._describe(db, file, now)
+
+    def forget_content(self, db: Connection, file: File) -> None:
+        tags.set_file_tags(db, file.id, ())
+
+    def content_replaced(self, db: Connection, file: File, now: str) -> None:
+        self._describe(db, file, now)
+
+    def purge(self, db: Connection, file: File, prepared: object) -> None:
+        tags.set_file_tags(db, file.id, ())
+
+    def _set_found_title(self, db: Connection, file: File, makes: Makes, title: str | None, now: str) -> None:
+        """The text itself gives the title until a classifier does."""
+        if makes.title is Title.NONE or (makes.title is Title.FALLBACK and title is None):
+            return
+        if makes.title is Title.FALLBACK and file.kind is not Kind.TEXT:
+            known = documents.of_file(db, file.id)
+            if known is None or known.found_title is not None:
+                return
+        if documents.set_found_title(db, file.id, title):
+            self._describe(db, file, now)
+
+    def _describe(self, db: Connection, file: File, now: str) -> None:
+        describe(db, file.id, now, self._refresh_names)
 
 
 def describe(db: Connection, file_id: int, now: str, refresh_names: RefreshNames) -> bool:
@@ -19,9 +85,7 @@ def describe(db: Connection, file_id: int, now: str, refresh_names: RefreshNames
     if file is None:
         return False
     description = _edited_description(db, file_id)
-    if not documents.describe(
-        db, file_id, description.title, description.summary, description.date, description.language, description.tags
-    ):
+    if not documents.describe(db, file_id, *astuple(description)):
         return False
     refresh_names(db, file_id)
     documents.complete_titled(db, file_id)
@@ -29,18 +93,21 @@ def describe(db: Connection, file_id: int, now: str, refresh_names: RefreshNames
     return True
 
 
-def find_misdescribed(db: Connection, limit: int = 20) -> list[str]:
-    """Files whose document does not match their digests and edits; empty if all is well."""
-    wrong = []
-    for file_id, path in db.execute("SELECT id, path FROM files").fetchall():
-        row, description = documents.of_file(db, file_id), _edited_description(db, file_id)
-        if row is not None and (row.title, row.summary, row.date, row.language, row.tags) != (
-            *(description.title, description.summary, description.date, description.language, description.tags),
-        ):
-            wrong.append(path)
-            if len(wrong) == limit:
-                break
-    return wrong
+def find_misdescribed(db: Connection) -> list[str]:
+    """The first files whose document does not match their digests and edits; empty if all is well."""
+    paths = db.execute("SELECT id, path FROM files").fetchall()
+    wrong = (
+        path
+        for file_id, path in paths
+        if (shown := shown_description(db, file_id)) and shown != _edited_description(db, file_id)
+    )
+    return list(islice(wrong, MAX_MISDESCRIBED))
+
+
+def shown_description(db: Connection, file_id: int) -> Description | None:
+    """The description in the document; None if there is no document."""
+    row = documents.of_file(db, file_id)
+    return Description(row.title, row.summary, row.date, row.language, row.tags) if row else None
 
 
 def _edited_description(db: Connection, file_id: int) -> Description:
@@ -50,19 +117,9 @@ def _edited_description(db: Connection, file_id: int) -> Description:
 def compute_description(db: Connection, file_id: int) -> Description:
     """The description without people's edits: from the classifier, and before it has run the text's own title."""
     document = documents.of_file(db, file_id)
-    classification = _classification(db, file_id)
+    contents = (digests.content(db, file_id, name) for name in CLASSIFIERS)
+    classification = read_classification(contents) or Classification()
     title = classification.title or (document.found_title if document else None)
     return Description(
         title, classification.summary, classification.date, classification.language, tuple(tags.of_file(db, file_id))
     )
-
-
-def _classification(db: Connection, file_id: int) -> Classification:
-    for name in CLASSIFIERS:
-        content = digests.content(db, file_id, name)
-        if content:
-            try:
-                return from_json(content)
-            except (ValueError, TypeError, KeyError, RecursionError):
-                continue
-    return Classification()

@@ -49,12 +49,11 @@ class TagEdit:
 class EditRequest:
     """One requested change, of any number of fields."""
 
-    fields: Mapping[str, str | None] = field(
-        default_factory=lambda: MappingProxyType({})
-    )  # title, date → text; None: set to empty
-    tags: Sequence[str] | None = None  # exactly these
+    # title, date → text; None: set to empty, whatever a digester finds
+    fields: Mapping[str, str | None] = field(default_factory=lambda: MappingProxyType({}))
+    tags: Sequence[str] | None = None  # exactly these, whatever a digester proposes
     add: Sequence[str] = ()
-    remove: Sequence[str] = ()
+    remove: Sequence[str] = ()  # they stay removed even if a digester proposes them again
     clear: Sequence[str] = ()  # fields for which the digesters' value counts again
 
 

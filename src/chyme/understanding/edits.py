@@ -9,11 +9,12 @@ from sqlite3 import Connection
 from typing import Any
 
 from chyme.core.pipeline.recorders import RefreshNames
-from chyme.core.store import documents, files
+from chyme.core.store import files
 from chyme.core.store.sqlite.database import Database
 from chyme.errors import UsageError
 from chyme.model import File, iso
-from chyme.understanding.description import compute_description, describe
+from chyme.text.spelling_variants import comparison_key
+from chyme.understanding.description import compute_description, describe, shown_description
 from chyme.understanding.edit_rules import (
     DATE,
     FIELDS,
@@ -33,8 +34,7 @@ from chyme.understanding.edit_rules import (
     with_tags,
 )
 from chyme.understanding.tables import edits, tags
-from chyme.understanding.tags.lookup import current_names
-from chyme.understanding.tags.names import comparison_key, parse_typed_tag
+from chyme.understanding.tags.names import current_names, parse_typed_tag
 
 _PARSERS = {TITLE: parse_title, DATE: parse_date}
 
@@ -74,29 +74,6 @@ class Edits:
         with self._database.snapshot() as db:
             return _load_edits(db, _find_file(db, path))
 
-    def set_title(self, path: str, title: str | None) -> EditResult:
-        """Set the title; None: no title, whatever a digester finds."""
-        return self.change(path, EditRequest({TITLE: title}))
-
-    def set_date(self, path: str, day: str | None) -> EditResult:
-        """Set the date: 2026, 2026-04 or 2026-04-03; None: no date."""
-        return self.change(path, EditRequest({DATE: day}))
-
-    def add_tags(self, path: str, names: Sequence[str]) -> EditResult:
-        return self.change(path, EditRequest(add=names))
-
-    def remove_tags(self, path: str, names: Sequence[str]) -> EditResult:
-        """Remove tags; they stay removed even if a digester proposes them again."""
-        return self.change(path, EditRequest(remove=names))
-
-    def set_tags(self, path: str, names: Sequence[str]) -> EditResult:
-        """Set exactly these tags, whatever a digester proposes."""
-        return self.change(path, EditRequest(tags=names))
-
-    def clear(self, path: str, field: str) -> EditResult:
-        """Drop what people set for this field, so that the digesters' value counts again."""
-        return self.change(path, EditRequest(clear=(field,)))
-
     def change(self, path: str, request: EditRequest) -> EditResult:
         """Make the whole change or none of it; it is undone as one."""
         now = iso(self._clock())
@@ -112,10 +89,11 @@ class Edits:
             )
             if tag_change.has_changes:
                 after[TAGS] = tag_value(tag_change)
-            if not _write(db, file, before, after, now):
+            previous = _write(db, file, before, after, now)
+            if not previous:
                 raise NothingToChange(f"{file.path}: {_no_change_reason(request)}")
             what = f"{file.path}: {_describe(current_request)}"
-            edits.record_change(db, file.id, what, _previous_values(before, after), now)
+            edits.record_change(db, file.id, what, previous, now)
             describe(db, file.id, now, self._refresh_names)
             return EditResult(what, _load_edits(db, file))
 
@@ -165,9 +143,8 @@ def _find_file(db: Connection, path: str) -> File:
 
 
 def _load_edits(db: Connection, file: File) -> DocumentEdits:
-    row = documents.of_file(db, file.id)
-    description = Description(row.title, row.summary, row.date, row.language, row.tags) if row else Description()
-    return DocumentEdits(file.path, description, edits.of_file(db, file.id), compute_description(db, file.id))
+    shown = shown_description(db, file.id) or Description()
+    return DocumentEdits(file.path, shown, edits.of_file(db, file.id), compute_description(db, file.id))
 
 
 def _parse_fields(request: EditRequest) -> dict[str, object]:
@@ -217,16 +194,19 @@ def restore_edits(
     describe(db, file.id, now, refresh_names)
 
 
-def _write(db: Connection, file: File, before: Mapping[str, object], after: Mapping[str, object], now: str) -> bool:
-    """Write the fields that changed, and return whether any did."""
-    changed = [field for field in FIELDS if _wrapped_value(before, field) != _wrapped_value(after, field)]
+def _write(
+    db: Connection, file: File, before: Mapping[str, object], after: Mapping[str, object], now: str
+) -> dict[str, object]:
+    """Write the fields that changed, and return what they were."""
+    previous: dict[str, object] = {field: _wrapped_value(before, field) for field in FIELDS}
+    changed = {field: value for field, value in previous.items() if value != _wrapped_value(after, field)}
     for field in changed:
         if field in after:
             edits.put(db, file.id, field, after[field], now)
         else:
             edits.remove(db, file.id, field)
     _update_vault_tags(db, tag_edit(before.get(TAGS)), tag_edit(after.get(TAGS)), now)
-    return bool(changed)
+    return changed
 
 
 def _update_vault_tags(db: Connection, before: TagEdit, after: TagEdit, now: str) -> None:
@@ -255,11 +235,6 @@ def _describe(request: EditRequest) -> str:
 
 def _quote_names(names: Sequence[str]) -> str:
     return ", ".join(f"“{name}”" for name in names) or "none"
-
-
-def _previous_values(before: Mapping[str, object], after: Mapping[str, object]) -> dict[str, object]:
-    changed = [field for field in FIELDS if _wrapped_value(before, field) != _wrapped_value(after, field)]
-    return {field: _wrapped_value(before, field) for field in changed}
 
 
 def _wrapped_value(values: Mapping[str, object], field: str) -> dict[str, object] | None:

@@ -12,8 +12,7 @@ from chyme.core.store import digests, documents, file_requests, files
 from chyme.errors import UsageError
 from chyme.files.machine_names import is_machine_made
 from chyme.model import Again, File, Mode, iso
-from chyme.understanding.classification.outputs import CLASSIFIERS
-from chyme.understanding.classification.result import from_json
+from chyme.understanding.classification.result import CLASSIFIERS, from_json
 from chyme.understanding.edit_rules import DATE, TITLE
 from chyme.understanding.slug import Slug, propose_name, sure_date
 from chyme.understanding.tables import edits, renames
@@ -57,30 +56,28 @@ class _Step:
 class FileRenamer:
     """Disk first, then database: a crash in between is a move like any other to the next scan, which keeps everything.
 
-    What is about to be done is noted before, so that it can be taken back even then. `take_in` is told where the files
-    are now.
+    What is about to be done is noted before, so that it can be taken back even then.
     """
 
-    def __init__(self, vault: OpenVault, take_in: Callable[[Sequence[Move]], None] | None = None) -> None:
+    def __init__(self, vault: OpenVault) -> None:
         self._vault = vault
-        self._take_in = take_in or vault.registry.record
 
     def proposals(self, paths: Sequence[str] = ()) -> list[Proposal]:
         """What these files and those in these folders could be called; no path means all files."""
         names = FreeNames(self._vault)
         return [
             Proposal(file.path, path_beside(file, names.take(file, wanted)), title, said_by)
-            for file, wanted, title, said_by in self._proposed(paths)
+            for file, wanted, title, said_by in self._find_proposals(paths)
         ]
 
     def accept(self, paths: Sequence[str] = ()) -> list[RenameResult]:
         """Rename the files for which there is a proposal; everything known about them goes along."""
         at = iso(now())
-        wanted = [(file, name) for file, name, _, _ in self._proposed(paths)]
+        wanted = [(file, name) for file, name, _, _ in self._find_proposals(paths)]
         names = FreeNames(self._vault)
         done: list[RenameResult] = []
         for first in range(0, len(wanted), _AT_ONCE):
-            steps = self._noted(wanted[first : first + _AT_ONCE], names, at)
+            steps = self._record_steps(wanted[first : first + _AT_ONCE], names, at)
             renamed, kept = self._rename(steps, names, self._correct)
             self._forget([step.note for step, _ in kept])
             done += renamed + _problems(kept)
@@ -104,7 +101,7 @@ class FileRenamer:
 
     def _take_back(self, noted: Sequence[renames.Rename], names: FreeNames) -> list[RenameResult]:
         steps: list[_Step] = []
-        over: list[int] = []  # nothing can be done about these any more
+        obsolete: list[int] = []  # nothing can be done about these any more
         lost: list[RenameResult] = []
         for rename in noted:
             file, wanted = files.by_id(self._vault.database.read(), rename.file_id), name_on_disk(rename.was)
@@ -112,7 +109,7 @@ class FileRenamer:
             if file is not None and here == name_on_disk(rename.becomes):
                 steps.append(_Step(file, wanted, names.take(file, wanted), rename.id))
                 continue
-            over.append(rename.id)
+            obsolete.append(rename.id)
             if file is None or here is None:
                 lost.append(RenameResult(rename.becomes, rename.was, "is not there any more"))
             elif here != wanted:  # else it never came to it: whoever noted it was stopped
@@ -120,35 +117,35 @@ class FileRenamer:
                 lost.append(RenameResult(rename.becomes, rename.was, problem))
         renamed, kept = self._rename(steps, names, lambda _step, _name: None)
         still = {step.note for step, _ in kept}
-        self._forget([*over, *(step.note for step in steps if step.note not in still)])
+        self._forget([*obsolete, *(step.note for step in steps if step.note not in still)])
         self._propose_again([step.file.id for step in steps if step.note not in still])
         return renamed + _problems(kept) + lost
 
-    def _proposed(self, paths: Sequence[str]) -> Iterator[tuple[File, str, str, str]]:
+    def _find_proposals(self, paths: Sequence[str]) -> Iterator[tuple[File, str, str, str]]:
         """File, the name it should have, the title behind that, and who said so."""
         db = self._vault.database.read()
         if paths:
             self._vault.files_below(paths)  # says so when there is no such file
-        found = {one.file_id: one for path in paths or ("",) for one in renames.candidates(db, path)}
-        for one in found.values():
-            file = files.by_id(db, one.file_id)
+        found = {found.file_id: found for path in paths or ("",) for found in renames.candidates(db, path)}
+        for candidate in found.values():
+            file = files.by_id(db, candidate.file_id)
             if file is None or not is_machine_made(file.name):
                 continue  # a proposal for a name that was changed since
-            told = _edited(db, file) if one.edited else _told(one.slug)
-            if told is not None:
-                yield file, *told
+            proposal = _proposal_of_person(db, file) if candidate.edited else _proposal_of_digester(candidate.slug)
+            if proposal is not None:
+                yield file, *proposal
 
-    def _noted(self, wanted: Sequence[tuple[File, str]], names: FreeNames, at: str) -> list[_Step]:
+    def _record_steps(self, wanted: Sequence[tuple[File, str]], names: FreeNames, at: str) -> list[_Step]:
         chosen = [(file, name, names.take(file, name)) for file, name in wanted]
 
-        def note(db: Connection) -> list[_Step]:
+        def record(db: Connection) -> list[_Step]:
             renames.prune(db)
             return [
                 _Step(file, name, free, renames.add(db, at, file.id, file.path, path_beside(file, free)))
                 for file, name, free in chosen
             ]
 
-        return self._vault.database.write(note)
+        return self._vault.database.write(record)
 
     def _rename(
         self, steps: Sequence[_Step], names: FreeNames, on_other: Callable[[_Step, str], None]
@@ -175,7 +172,7 @@ class FileRenamer:
         finally:  # somebody may press Ctrl-C; what is done is done
             if moves:
                 sync_folders(self._vault, moves)
-                self._take_in(moves)
+                self._vault.registry.record(moves)
         return done, kept
 
     def _correct(self, step: _Step, name: str) -> None:
@@ -204,23 +201,24 @@ def _problems(kept: Sequence[tuple[_Step, str]]) -> list[RenameResult]:
     return [RenameResult(step.file.path, path_beside(step.file, step.wanted), problem) for step, problem in kept]
 
 
-def _told(content: str | None) -> tuple[str, str, str] | None:
-    """The proposal of the digester."""
-    told = json.loads(content) if content else {}
-    return (told["slug"], told["title"], told["from"]) if told else None
+def _proposal_of_digester(content: str | None) -> tuple[str, str, str] | None:
+    proposal = json.loads(content) if content else {}
+    return (proposal["slug"], proposal["title"], proposal["from"]) if proposal else None
 
 
-def _edited(db: Connection, file: File) -> tuple[str, str, str] | None:
-    """What a person says a document is wins over what a digester proposes."""
+def _proposal_of_person(db: Connection, file: File) -> tuple[str, str, str] | None:
+    """The proposal by what a person set, which wins over what a digester proposes."""
     document = documents.of_file(db, file.id)
     if document is None or document.title is None:
         return None
     edited = edits.of_file(db, file.id)
-    said = {name: content for name in CLASSIFIERS if (content := digests.content(db, file.id, name))}
-    found = {name: from_json(content) for name, content in said.items()}
-    date = document.date if DATE in edited else next((sure_date(one) for one in found.values()), None)
+    contents = {name: content for name in CLASSIFIERS if (content := digests.content(db, file.id, name))}
+    found = {name: from_json(content) for name, content in contents.items()}
+    date = document.date if DATE in edited else next(map(sure_date, found.values()), None)
     name = propose_name(file.name, document.title, date)
     if name is None:
         return None
-    whose = PERSON if TITLE in edited else next((by for by, one in found.items() if one.title == document.title), TEXT)
-    return name, document.title, whose
+    if TITLE in edited:
+        return name, document.title, PERSON
+    said_by = (classifier for classifier, known in found.items() if known.title == document.title)
+    return name, document.title, next(said_by, TEXT)

@@ -7,8 +7,8 @@ import json
 from chyme.digester import Digester, Inputs, Makes, Runs, Source
 from chyme.files.machine_names import is_machine_made, without_extension
 from chyme.model import File, Form, Kind, Output
-from chyme.understanding.classification.outputs import CLASSIFIERS
-from chyme.understanding.classification.result import Classification, from_json
+from chyme.understanding.classification.result import CLASSIFIERS, Classification, read_classification
+from chyme.understanding.classification.source_text import content_of
 from chyme.understanding.slug_format import RULES_VERSION, slug_of
 
 SURE_OF_DATE, SURE_OF_UNCLEAR = 0.5, 0.7  # confidence a date needs to go into a name
@@ -44,7 +44,7 @@ class Slug(Digester):
         if not is_machine_made(name):
             return [Output(self.name, None)]
         for classifier in self.reads:
-            classification = _read_classification(source, classifier)
+            classification = read_classification([content_of(source, classifier)])
             slug = propose_name(name, classification.title, sure_date(classification)) if classification else None
             if classification and slug:
                 content = {"slug": slug, "title": classification.title, "from": classifier}
@@ -65,13 +65,3 @@ def sure_date(found: Classification) -> str | None:
     ambiguous = any(candidate.ambiguous for candidate in found.dates if candidate.date == found.date)
     needed = SURE_OF_UNCLEAR if ambiguous else SURE_OF_DATE
     return found.date if found.confidence.get("date", 1.0) >= needed else None
-
-
-def _read_classification(source: Source, name: str) -> Classification | None:
-    output = source.output(name)
-    if output is None or not output.content:
-        return None
-    try:
-        return from_json(output.content)
-    except (ValueError, TypeError, KeyError):
-        return None

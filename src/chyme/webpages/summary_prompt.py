@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from chyme.digester import Calls
 from chyme.models.providers.endpoints import LanguageSettings
-from chyme.models.providers.prompt_delimiters import delimit_data
-from chyme.models.providers.structured_request import ask, require_client_for_file
+from chyme.models.providers.structured_request import ask, delimit_data, require_client_for_file
 
 if TYPE_CHECKING:
     from chyme.webpages.summary_schema import PagePoints

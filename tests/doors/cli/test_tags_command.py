@@ -17,8 +17,8 @@ from chyme.model import Kind, Output, Seen, Stamp
 from chyme.search.tables import file_terms
 from chyme.understanding.description import describe
 from chyme.understanding.tables import tags as store
-from chyme.understanding.tags import assignment
 from chyme.understanding.tags.digest import TagDigest, as_json
+from chyme.understanding.tags.existing_tag_reuse import assign_tags
 from chyme.understanding.tags.names import TAGS
 from chyme.vault.file_registry import FileRegistry
 
@@ -33,7 +33,7 @@ def chyme(tmp_path: Path) -> Typed:
         file = files.by_path(database.read(), path)
         assert file is not None
         output = Output(TAGS, as_json(TagDigest(proposed, "generated", proposed)))
-        database.write(lambda db, file=file, output=output: assignment.assign_tags(db, file, output, "now"))  # type: ignore[misc]
+        database.write(lambda db, file=file, output=output: assign_tags(db, file, output, "now"))  # type: ignore[misc]
         database.write(lambda db, file=file: describe(db, file.id, "now", file_terms.rewrite))  # type: ignore[misc]
     database.close()
     return Typed(tmp_path, tags)

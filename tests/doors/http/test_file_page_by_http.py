@@ -17,6 +17,7 @@ from chyme.application.app import App
 from chyme.core.store import artifacts, digests, text_places
 from chyme.doors.http.vault_api import create_vault_api
 from chyme.model import Artifact, Place, Status
+from chyme.understanding.edit_rules import EditRequest
 
 pytestmark = pytest.mark.slow  # a little each, and they are many
 
@@ -57,7 +58,7 @@ def looked_at(http: TestClient, address: str) -> str:
 def test_a_hostile_name_title_summary_and_tag_are_shown_as_they_are(app: App, http: TestClient) -> None:
     file = put(app, "a<b>&'\"<script>alert(0)<!--.txt", "some text")
     classify(app, file, HOSTILE, None, "a tag")
-    app.edits.set_title(file.path, HOSTILE)
+    app.edits.change(file.path, EditRequest({"title": HOSTILE}))
     html = looked_at(http, f"/file/{quote(file.path)}")
     assert "&lt;img src=x onerror=alert(1)&gt;" in html and "{{7*7}}" in html
     looked_at(http, f"/ui/file/parts?path={quote(file.path)}")
@@ -221,7 +222,7 @@ def test_a_failure_is_told_in_words_with_what_comes_next(app: App, http: TestCli
 def test_what_the_machine_said_is_shown_beside_what_a_person_set(app: App, http: TestClient) -> None:
     file = put(app, "letter.txt")
     classify(app, file, "A letter", "2026-04-03", "letter")
-    app.edits.set_title("letter.txt", "My letter")
+    app.edits.change("letter.txt", EditRequest({"title": "My letter"}))
     html = looked_at(http, "/file/letter.txt")
     assert ">My letter</h1>" in html
     said = html.split("What the machine said")[1]

@@ -25,7 +25,7 @@ from chyme.errors import DiskFull, UsageError, VaultError
 from chyme.model import iso
 from chyme.speech.people.edits import as_json as person_json
 from chyme.understanding.tables import edits
-from chyme.understanding.tags.vault_tags import as_json as tag_json
+from chyme.understanding.tags.rename_merge_ban import as_json as tag_json
 
 MARK = "export.json"  # marks the folder of an earlier export
 FILES = "files"

@@ -10,7 +10,7 @@ from fastapi.responses import HTMLResponse
 from chyme.application.app import App
 from chyme.doors.page.labels import format_count
 from chyme.doors.page.rendering import page
-from chyme.understanding.tags.vault_tags import filter_tags
+from chyme.understanding.tags.rename_merge_ban import filter_tags
 
 SHOWN = 120  # tags at once; more are loaded on scrolling
 LAST = 1_000_000

@@ -1,6 +1,5 @@
 """The digester that embeds questions, in a child that does nothing else, so that searches do not wait for files.
 
-
 It is not in the registry: no file ever has its output.
 """
 

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import functools
 import itertools
+import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any
 
-from chyme.models.embedding.minilm_network import TEXTS, build_network
-from chyme.models.embedding.minilm_settings import DIMENSION, EXACT, MODEL, EmbeddingSettings
-from chyme.models.embedding.minilm_tokenizer import Tokens
+from chyme.core.package_versions import describe_versions
+from chyme.models.embedding.minilm_network import TEXTS, VERSION, build_network
 from chyme.models.embedding.model_loader import load_model
 from chyme.models.weights.catalog import EMBEDDING
+from chyme.models.weights.folder import path_of
 from chyme.models.weights.onnx_session import open_session
 from chyme.models.weights.safetensors import read_tensors
 
@@ -24,24 +26,40 @@ if TYPE_CHECKING:
     Floats = NDArray[numpy.float32]
 
 NUMBERS, VOCABULARY = (member.filename for member in EMBEDDING.members)
+DIMENSION = 384
+MODEL = f"{EMBEDDING.engine} {DIMENSION} int8"  # vectors of different models cannot be compared
+EXACT = f"{EMBEDDING.engine} {DIMENSION} float32"
 RUN_TOKENS = 128  # tokens in one run: from here on cost is proportional to tokens, and more gains nothing
+LONGEST = 256  # tokens of one text that are used; the model was trained on no more
+UNKNOWN = "[UNK]"
+_MAX_CHARACTERS = 100_000  # characters: if they do not contain the first 256 tokens, there are only blanks
+_MIN_LETTERS = 2  # letters per piece, on average, in words that the model has seen
 Vector = tuple[float, ...]
 
 
-class Embedder(Protocol):
-    """Turns texts into vectors that can be compared by their cosine."""
+@dataclass(frozen=True, slots=True)
+class EmbeddingSettings:
+    """Where the model is, and how much of the machine it may use."""
 
-    model: str  # vectors of different models cannot be compared
-    dimension: int
+    weights_dir: str = ""  # the folder of fetched weights; empty: beside Python
+    threads: int = 1  # texts embedded at once in one child; 0: one per core
 
-    def embed(self, texts: Sequence[str]) -> list[Vector]:
-        """A vector of length 1 for each text, in order. Text beyond the model's window is ignored."""
+    @property
+    def model(self) -> str:
+        """The name under which vectors are stored."""
+        return MODEL
 
-    def count_tokens(self, text: str) -> int:
-        """How many tokens of the model's window a text takes."""
+    @property
+    def workers(self) -> int:
+        return self.threads or len(os.sched_getaffinity(0))
 
-    def knows(self, text: str) -> bool:
-        """Whether the vector of a short text is meaningful: the model has seen its script and language."""
+    @property
+    def fingerprint(self) -> str:
+        """What changes the vectors, and whether weights are present, so that digests are redone when they appear."""
+        presence = "with" if path_of(EMBEDDING, self.weights_dir) else "without"
+        identity = EMBEDDING.members[0].sha256[:16]
+        libraries = describe_versions("onnxruntime", "tokenizers")
+        return f"{MODEL} {identity} {presence} weights, network {VERSION}, {libraries}"
 
 
 class MiniLm:
@@ -58,15 +76,14 @@ class MiniLm:
         try:
             network, self._output_name = build_network(tensors, exact)
             self._word_vectors = tensors["embeddings.word_embeddings.weight"]
-            self._position_vectors = (
-                tensors["embeddings.position_embeddings.weight"]
-                + (tensors["embeddings.token_type_embeddings.weight"][0])
-            )
+            positions, types = (tensors[f"embeddings.{name}_embeddings.weight"] for name in ("position", "token_type"))
+            self._position_vectors = positions + types[0]
         except KeyError as error:
             raise ValueError(f"it has no tensor {error}") from error
         self._session = open_session(network)
 
     def embed(self, texts: Sequence[str]) -> list[Vector]:
+        """A vector of length 1 for each text, in order. Text beyond the model's window is ignored."""
         return [tuple(row) for row in self.rows(texts).tolist()]
 
     def rows(self, texts: Sequence[str]) -> Floats:
@@ -114,16 +131,11 @@ class MiniLm:
 def _group_by_length(lengths: Sequence[int]) -> list[list[int]]:
     """The positions of texts that go through the network together: of the same length, and few tokens in all."""
     runs: list[list[int]] = []
-    for length, positions in itertools.groupby(
-        sorted(range(len(lengths)), key=lengths.__getitem__), lengths.__getitem__
-    ):
-        texts_per_run = max(1, RUN_TOKENS // max(1, length))
-        runs += _split(list(positions), texts_per_run)
+    by_length = sorted(range(len(lengths)), key=lengths.__getitem__)
+    for length, positions in itertools.groupby(by_length, lengths.__getitem__):
+        alike, size = list(positions), max(1, RUN_TOKENS // max(1, length))
+        runs += [alike[start : start + size] for start in range(0, len(alike), size)]
     return runs
-
-
-def _split(positions: list[int], size: int) -> list[list[int]]:
-    return [positions[start : start + size] for start in range(0, len(positions), size)]
 
 
 @functools.cache
@@ -134,3 +146,55 @@ def load_minilm(settings: EmbeddingSettings) -> MiniLm:
         settings.weights_dir,
         lambda folder: MiniLm(folder / NUMBERS, (folder / VOCABULARY).read_bytes(), settings.workers),
     )
+
+
+class Tokens:
+    """The tokenizer. Calls do not change it."""
+
+    def __init__(self, vocabulary: bytes) -> None:
+        """Takes the tokenizer's file; ValueError if it is another one."""
+        from tokenizers import Tokenizer
+
+        try:
+            self._tokenizer: Any = Tokenizer.from_buffer(vocabulary)
+        except Exception as error:  # the library raises nothing narrower
+            raise ValueError(str(error)) from error
+        self._tokenizer.no_padding()
+        self._tokenizer.no_truncation()
+
+    def numbers(self, text: str) -> list[int]:
+        """The token ids of a text with its frame, at most as many as the model uses."""
+        ids: list[int] = self._tokenizer.encode(_replace_surrogates(text[:_MAX_CHARACTERS])).ids
+        return ids if len(ids) <= LONGEST else [*ids[: LONGEST - 1], ids[-1]]
+
+    def count(self, text: str) -> int:
+        """How many tokens a text has, without its frame."""
+        return len(self._tokenizer.encode(_replace_surrogates(text), add_special_tokens=False).ids)
+
+    def knows(self, text: str) -> bool:
+        """Whether the model can tell this text from others: no piece is unknown and words are not spelled out.
+
+        All unknown pieces are the same to the model, and words it has to spell are nearly the same: two texts in a
+        script it never learnt look alike, whatever they say.
+        """
+        pieces = self._tokenizer.encode(_replace_surrogates(text), add_special_tokens=False).tokens
+        letters = sum(len(piece.removeprefix("##")) for piece in pieces)
+        return bool(pieces) and UNKNOWN not in pieces and letters >= _MIN_LETTERS * len(pieces)
+
+    def reads(self, text: str) -> bool:
+        """Whether most of a text is in Latin letters, the only script the model has seen more than a few words in.
+
+        The vector of a single letter, a number or a meaningless word is close to everything, and says nothing.
+        """
+        pieces = [
+            piece.removeprefix("##")
+            for piece in self._tokenizer.encode(_replace_surrogates(text[:_MAX_CHARACTERS])).tokens[1:-1]
+        ]
+        foreign = sum(piece == UNKNOWN or (piece.isalpha() and not piece.isascii()) for piece in pieces)
+        latin = [piece for piece in pieces if piece != UNKNOWN and piece.isascii() and piece.isalpha()]
+        return bool(latin) and len(latin) >= foreign and sum(map(len, latin)) >= _MIN_LETTERS * len(latin)
+
+
+def _replace_surrogates(text: str) -> str:
+    """The text with lone surrogates replaced."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")

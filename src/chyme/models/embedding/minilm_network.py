@@ -1,6 +1,5 @@
 """MiniLM, a small BERT (Wang and others, 2020), built from its tensors with 8-bit integer matrices.
 
-
 8-bit integers are multiplied more than twice as fast as floats. The matrices are rounded once, each column by its own
 step (see `quantization`); activations are rounded anew for each token, so that a text gets the same vector whichever
 others it shares a run with. A few channels are much larger than all others, and so are some tokens between two layers:
@@ -40,17 +39,16 @@ def build_network(tensors: Tensors, exact: bool = False) -> tuple[bytes, str]:
     `exact` leaves the matrices as they are.
     """
     layers = _Layers(tensors, exact)
+    add, norm, ints = layers.file.add, layers.layer_norm, layers.file.int_constant
     # A row for each token of all texts: only in attention are they separated, where no text may see another.
-    flow = layers.layer_norm(layers.file.add("Reshape", TEXTS, layers.int_constant(-1, WIDTH)), "embeddings.LayerNorm")
+    flow = norm(add("Reshape", TEXTS, ints(-1, WIDTH)), "embeddings.LayerNorm")
     for number in range(LAYERS):
         name = f"encoder.layer.{number}"
         attended = _attention(layers, flow, f"{name}.attention")
-        flow = layers.layer_norm(layers.add_tensors(flow, attended), f"{name}.attention.output.LayerNorm")
-        inner = layers.file.add("Gelu", layers.dense_after_norm(flow, f"{name}.intermediate.dense"))
-        flow = layers.layer_norm(
-            layers.add_tensors(flow, layers.dense(inner, f"{name}.output.dense")), f"{name}.output.LayerNorm"
-        )
-    mean = layers.file.add("ReduceMean", layers.reshape_by_text(flow, WIDTH), layers.int_constant(1), keepdims=0)
+        flow = norm(add("Add", flow, attended), f"{name}.attention.output.LayerNorm")
+        inner = add("Gelu", layers.dense_after_norm(flow, f"{name}.intermediate.dense"))
+        flow = norm(add("Add", flow, layers.dense(inner, f"{name}.output.dense")), f"{name}.output.LayerNorm")
+    mean = add("ReduceMean", layers.reshape_by_text(flow, WIDTH), ints(1), keepdims=0)
     return layers.file.data({TEXTS: ("texts", "tokens", WIDTH)}, {mean: ("texts", WIDTH)}), mean
 
 
@@ -72,17 +70,9 @@ class _Layers:
 
         return self.file.constant(numpy.asarray(values, numpy.float32, order="C"))
 
-    def int_constant(self, *values: int) -> str:
-        import numpy
-
-        return self.file.constant(numpy.array(values, numpy.int64))
-
-    def add_tensors(self, left: str, right: str) -> str:
-        return self.file.add("Add", left, right)
-
     def reshape_by_text(self, flow: str, *dimensions: int) -> str:
         """The activations of all tokens, text by text, each token's row reshaped to these dimensions."""
-        shape = self.file.add("Concat", self._batch_shape, self.int_constant(*dimensions), axis=0)
+        shape = self.file.add("Concat", self._batch_shape, self.file.int_constant(*dimensions), axis=0)
         return self.file.add("Reshape", flow, shape)
 
     def layer_norm(self, flow: str, name: str) -> str:
@@ -103,9 +93,9 @@ class _Layers:
         weights, bias = self._load_dense([name])
         if self._exact:
             return self._multiply_floats(flow, weights, bias)
-        largest = self.file.add("ReduceMax", self.file.add("Abs", flow), self.int_constant(-1), keepdims=1)
+        largest = self.file.add("ReduceMax", self.file.add("Abs", flow), self.file.int_constant(-1), keepdims=1)
         product = self._multiply_bytes(self.file.add("Div", flow, largest), weights, 1.0)
-        return self.add_tensors(self.file.add("Mul", product, largest), self.float_constant(bias))
+        return self.file.add("Add", self.file.add("Mul", product, largest), self.float_constant(bias))
 
     def _load_dense(self, names: Sequence[str]) -> tuple[Floats, Floats]:
         """The weights, a row for each output channel, and the biases; copies that the caller may change."""
@@ -116,18 +106,16 @@ class _Layers:
         return weights, bias
 
     def _multiply_floats(self, flow: str, weights: Floats, bias: Floats) -> str:
-        return self.add_tensors(
-            self.file.add("MatMul", flow, self.float_constant(weights.T)), self.float_constant(bias)
+        return self.file.add(
+            "Add", self.file.add("MatMul", flow, self.float_constant(weights.T)), self.float_constant(bias)
         )
 
     def _multiply_bytes(self, flow: str, weights: Floats, value_range: float, *bias: str) -> str:
         import numpy
 
         rounded, weight_steps = round_to_bytes(weights)
-        input_step, zero_point = (
-            self.float_constant(value_range / _LARGEST),
-            self.file.constant(numpy.array(_ZERO_POINT, numpy.uint8)),
-        )
+        input_step = self.float_constant(value_range / _LARGEST)
+        zero_point = self.file.constant(numpy.array(_ZERO_POINT, numpy.uint8))
         return self.file.add(
             "com.microsoft.MatMulIntegerToFloat",
             self.file.add("QuantizeLinear", flow, input_step, zero_point),
@@ -142,22 +130,14 @@ class _Layers:
 
 def _attention(layers: _Layers, flow: str, name: str) -> str:
     """The attention layer: what each token takes from all tokens of its text."""
-    size = WIDTH // HEADS
+    add, size = layers.file.add, WIDTH // HEADS
     projected = layers.dense_after_norm(flow, *(f"{name}.self.{part}" for part in ("query", "key", "value")))
     query, key, value = (
         layers.reshape_by_text(projection, HEADS, size)
         for projection in layers.file.add_several("Split", [projected], 3, axis=1, num_outputs=3)
     )
-    query = layers.file.add("Mul", query, layers.float_constant(size**-0.5))
-    scores = layers.file.add(
-        "MatMul",
-        layers.file.add("Transpose", query, perm=[0, 2, 1, 3]),
-        layers.file.add("Transpose", key, perm=[0, 2, 3, 1]),
-    )
-    mixed = layers.file.add(
-        "MatMul", layers.file.add("Softmax", scores, axis=-1), layers.file.add("Transpose", value, perm=[0, 2, 1, 3])
-    )
-    joined = layers.file.add(
-        "Reshape", layers.file.add("Transpose", mixed, perm=[0, 2, 1, 3]), layers.int_constant(-1, WIDTH)
-    )
+    query = add("Mul", query, layers.float_constant(size**-0.5))
+    scores = add("MatMul", add("Transpose", query, perm=[0, 2, 1, 3]), add("Transpose", key, perm=[0, 2, 3, 1]))
+    mixed = add("MatMul", add("Softmax", scores, axis=-1), add("Transpose", value, perm=[0, 2, 1, 3]))
+    joined = add("Reshape", add("Transpose", mixed, perm=[0, 2, 1, 3]), layers.file.int_constant(-1, WIDTH))
     return layers.dense(joined, f"{name}.output.dense")

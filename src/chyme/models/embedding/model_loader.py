@@ -16,9 +16,14 @@ Model = TypeVar("Model")
 
 def load_model(weights: Weights, weights_dir: str, make: Callable[[Path], Model]) -> Model:
     """The model that `make` builds from the folder with these weights, or EngineUnavailable with the way out."""
+    missing: ImportError | None = None
     with ThreadPoolExecutor(1) as pool:
         checking = pool.submit(verified_folder, weights, weights_dir)
-        missing = _import_libraries()
+        try:
+            import onnxruntime  # type: ignore[import-untyped]  # noqa: F401
+            import tokenizers  # noqa: F401
+        except ImportError as error:
+            missing = error
         folder = checking.result()
     if missing:
         raise EngineUnavailable(
@@ -31,13 +36,3 @@ def load_model(weights: Weights, weights_dir: str, make: Callable[[Path], Model]
             f"the weights for {weights.capability} are not those of {weights.engine} ({error}); "
             f"run 'chyme weights {weights.capability}'"
         ) from error
-
-
-def _import_libraries() -> ImportError | None:
-    """Import the libraries; returns the error if that fails."""
-    try:
-        import onnxruntime  # type: ignore[import-untyped]  # noqa: F401
-        import tokenizers  # noqa: F401
-    except ImportError as error:
-        return error
-    return None

@@ -25,10 +25,8 @@ MODEL = f"{MULTILINGUAL.engine} {DIMENSION} int8"
 WINDOW = 120  # tokens of a passage: the model was trained on sentences, and short passages locate a match better
 LONGEST = 256  # tokens of one text that are used
 _MAX_CHARACTERS = 100_000  # characters that are tokenized, of which the first tokens are used
-_TABLE_COUNT, _TABLE_NAME = (
-    17,
-    "Func/StatefulPartitionedCall/input/_{}:0",
-)  # tables of word vectors; token n is in table n % 17
+_TABLE_COUNT = 17  # tables of word vectors; token n is in table n % 17
+_TABLE_NAME = "Func/StatefulPartitionedCall/input/_{}:0"
 _UNKNOWN, _BEGIN, _END = 0, 1, 2  # special tokens
 _SPACE = "▁"  # how word pieces write a blank
 # Scripts of the languages it was trained on: Arabic, Chinese (both), Dutch, English, French, German, Italian, Japanese,
@@ -104,11 +102,7 @@ def _make_tokenizer(pieces: multilingual_weights.Pieces) -> Any:
     try:
         tokenizer = Tokenizer(models.Unigram(pieces.pieces, unk_id=_UNKNOWN))
         tokenizer.normalizer = normalizers.Sequence(
-            [
-                normalizers.Precompiled(pieces.normalizer),
-                normalizers.Strip(),
-                normalizers.Replace(Regex(" {2,}"), " "),
-            ]
+            [normalizers.Precompiled(pieces.normalizer), normalizers.Strip(), normalizers.Replace(Regex(" {2,}"), " ")]
         )
         tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(_SPACE, prepend_scheme="always", split=False)
     except Exception as error:  # the library raises nothing narrower

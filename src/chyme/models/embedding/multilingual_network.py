@@ -1,6 +1,5 @@
 """The multilingual Universal Sentence Encoder (Yang and others, 2019), the smaller one, built from its tensors.
 
-
 Convolutions look at two, three and five neighbouring tokens; the results are summed over the text. The matrices are
 8-bit integers, as in the file, except for the few columns that some CPUs could not add up (see `quantization`).
 """
@@ -32,21 +31,19 @@ _PREFIX = "StatefulPartitionedCall/EncoderDNN/"
 def build_network(tensors: Mapping[str, Array]) -> tuple[bytes, str]:
     """An ONNX file and the name of its output, a vector for the text; KeyError for other tensors."""
     layers = _Layers(tensors)
+    add = layers.file.add
     features = [TEXT, *(_convolve(layers, size) for size in WINDOWS)]
-    flow = layers.layer_norm(layers.file.add("Concat", *features, axis=1), "CNN_layers")
+    flow = layers.layer_norm(add("Concat", *features, axis=1), "CNN_layers")
     flow = layers.dense(flow, "CNN_layers/dense/kernel", "CNN_layers/dense/bias")
-    tokens = layers.file.add("Cast", layers.file.add("Shape", TEXT, start=0, end=1), to=_FLOAT)
-    flow = layers.file.add("ReduceSum", flow, layers.int_constant(0), keepdims=1)
-    flow = layers.file.add("Div", flow, layers.file.add("Sqrt", tokens))
+    tokens = add("Cast", add("Shape", TEXT, start=0, end=1), to=_FLOAT)
+    flow = add("ReduceSum", flow, layers.file.int_constant(0), keepdims=1)
+    flow = add("Div", flow, add("Sqrt", tokens))
     for first in (0, 2):
-        inner = layers.file.add("Relu", layers.dense(flow, f"DNN/ResidualHidden_{first}/dense/kernel"))
+        inner = add("Relu", layers.dense(flow, f"DNN/ResidualHidden_{first}/dense/kernel"))
         name = f"DNN/ResidualHidden_{first + 1}"
-        flow = layers.file.add(
-            "Add",
-            layers.dense(inner, f"{name}/dense/kernel"),
-            layers.dense(flow, f"{name}/AdjustDepth/projection/kernel"),
-        )
-        flow = layers.file.add("Tanh" if first else "Relu", flow)
+        hidden = layers.dense(inner, f"{name}/dense/kernel")
+        flow = add("Add", hidden, layers.dense(flow, f"{name}/AdjustDepth/projection/kernel"))
+        flow = add("Tanh" if first else "Relu", flow)
     return layers.file.data({TEXT: ("tokens", WIDTH)}, {flow: (1, WIDTH)}), flow
 
 
@@ -56,11 +53,6 @@ class _Layers:
     def __init__(self, tensors: Mapping[str, Array]) -> None:
         self._tensors = tensors
         self.file = OnnxFile(OPERATORS)
-
-    def int_constant(self, *values: int) -> str:
-        import numpy
-
-        return self.file.constant(numpy.array(values, numpy.int64))
 
     def tensor(self, name: str) -> str:
         return self.file.constant(self._tensors[_PREFIX + name])
@@ -94,9 +86,9 @@ class _Layers:
             self.file.add(
                 "Slice",
                 padded,
-                self.int_constant(first),
-                self.int_constant(first - size + 1 if first < size - 1 else _TO_THE_END),
-                self.int_constant(0),
+                self.file.int_constant(first),
+                self.file.int_constant(first - size + 1 if first < size - 1 else _TO_THE_END),
+                self.file.int_constant(0),
             )
             for first in range(size)
         ]

@@ -10,8 +10,7 @@ from typing import Literal, Protocol
 from chyme.core.package_versions import describe_versions
 from chyme.errors import EngineUnavailable
 from chyme.models.embedding import multilingual
-from chyme.models.embedding.minilm import MiniLm, load_minilm
-from chyme.models.embedding.minilm_settings import DIMENSION, MODEL, EmbeddingSettings
+from chyme.models.embedding.minilm import DIMENSION, MODEL, EmbeddingSettings, MiniLm, load_minilm
 from chyme.models.embedding.model_loader import load_model
 from chyme.models.embedding.multilingual_network import VERSION
 from chyme.models.weights.catalog import MULTILINGUAL

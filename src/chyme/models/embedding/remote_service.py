@@ -4,19 +4,34 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import sys
 from array import array
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from chyme.core.children.frames import BadFrame, parse
+from chyme.core.children.serialization import InlineBulk, decode_outputs, encode_output
+from chyme.core.files.untrusted_files import open_untrusted, write_atomically
 from chyme.digester import Calls
-from chyme.models.embedding.error_translation import response_error
+from chyme.errors import DigestError
+from chyme.model import Output
 from chyme.models.providers.endpoints import Endpoint
 from chyme.models.providers.service_call import call_service
-from chyme.models.providers.service_faults import Fault, service_error, transport_error
+from chyme.models.providers.service_faults import (
+    Fault,
+    error_details,
+    fault_of_response,
+    parse_retry_after,
+    service_error,
+    transport_error,
+)
 from chyme.models.providers.structured_request import check_endpoint
 
 if TYPE_CHECKING:
+    import httpx2
+
     from chyme.models.embedding.passage_embedder import PassageEmbedding
     from chyme.models.providers.metered_transport import MeteredTransport
 
@@ -26,16 +41,30 @@ PREFIX = "embedding"  # the prefix of its settings
 BATCH_TEXTS = 32  # in one request: the answer to twice as many may exceed the size limit
 BATCH_CHARACTERS = 100_000  # in one request, if it has more than one text
 MAX_DIMENSION = 8192  # numbers in a vector
+MAX_BYTES = 64 << 20
+_TOO_LONG = re.compile(r"context.{0,20}(length|size|window)|too (large|long)|input length|maximum.{0,20}tokens")
 
 
-def endpoint_of(settings: PassageEmbedding, seconds: float | None = None) -> Endpoint:
-    """Where the service is. One request may take `seconds`, if given."""
-    return Endpoint(settings.url, settings.model, settings.key, seconds or settings.seconds, PREFIX, "text")
+def write_passages(path: Path, output: Output, title: str) -> None:
+    """Write the output with its passages, and the title that is sent before each of them."""
+    bulk: list[bytes] = []
+    row = encode_output(output, bulk)
+    write_atomically(path, b"\n".join([json.dumps({"title": title, "output": row}).encode(), b"".join(bulk)]))
 
 
-def requests_for(texts: Sequence[str]) -> int:
-    """How many requests it takes to embed these texts."""
-    return len(_batches(texts))
+def read_passages(path: Path, name: str) -> tuple[Output, str]:
+    """The stored output of this name and the title; OSError or ValueError if the file cannot be trusted."""
+    with open_untrusted(path, MAX_BYTES) as stream:
+        head, _, bulk = stream.read().partition(b"\n")
+    try:
+        header = parse(head)
+        (output,) = decode_outputs([header.get("output")], (name,), InlineBulk(bulk))
+    except BadFrame as error:
+        raise ValueError(str(error)) from error
+    title = header.get("title")
+    if not isinstance(title, str):
+        raise ValueError("the title is not text")
+    return output, title
 
 
 def embed_remotely(
@@ -52,7 +81,7 @@ def embed_remotely(
     Blocks the calling thread, which must not run an event loop. `name` is the file's name, for messages; it is not sent
     to the service. The same texts go into the same requests, so that stored replies are reused.
     """
-    endpoint = endpoint_of(settings, seconds)
+    endpoint = Endpoint(settings.url, settings.model, settings.key, seconds or settings.seconds, PREFIX, "text")
     check_endpoint(endpoint, name)
     batches = _batches(texts)
     rows = call_service(
@@ -159,3 +188,24 @@ def _little_endian(row: Row) -> bytes:
         row = array("f", row)
         row.byteswap()
     return row.tobytes()
+
+
+def response_error(answer: httpx2.Response, name: str, endpoint: Endpoint) -> DigestError:
+    """Our error for an unsuccessful response."""
+    codes, _ = error_details(answer)
+    status, prefix = answer.status_code, endpoint.prefix
+    fault = fault_of_response(status, codes)
+    is_unclear = fault in (Fault.REJECTED, Fault.FAILED) and status in (400, 422, 500)
+    if is_unclear and _TOO_LONG.search(answer.text.lower()):
+        fault = Fault.TOO_LARGE
+    return service_error(
+        fault,
+        name,
+        endpoint,
+        status=status,
+        retry_after=parse_retry_after(answer.headers),
+        sent="texts",
+        lower=f"{prefix}_window, then run 'chyme retry'",
+        asked="request",
+        needed=f"be a model that embeds texts, and {prefix}_dimension, where it is set, one that it can give",
+    )

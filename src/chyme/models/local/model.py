@@ -3,26 +3,62 @@
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import logging
 import queue
 import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import Future
-from dataclasses import replace
+from dataclasses import asdict, dataclass, replace
 
 from chyme.errors import ChymeError, DigestError, EngineUnavailable
 from chyme.models.local.fair_lock import CLOSED, FairLock
 from chyme.models.local.server_process import ServerProcess
-from chyme.models.local.settings import LocalSettings
 from chyme.models.providers.endpoints import OPENAI, Endpoint
+from chyme.models.weights.catalog import CATALOG, LLM, Weights
+from chyme.models.weights.folder import path_of
 
+PACKAGE = "xllamacpp"
+REMEDY = "run 'make llm'"
+NOBODY = (65534, 65534)
 RESTART_SECONDS = 60.0  # a failed start is not repeated before this
 CLOSE_SECONDS = 10.0
-
-__all__ = ["LocalModel", "LocalSettings", "close_all", "get_shared_model", "take_turn"]
-
 log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class LocalSettings:
+    """The local model; it is loaded and asked in a child process. Plain values that can be sent anywhere."""
+
+    weights_dir: str = ""  # the folder of the weights; empty means beside Python
+    capability: str = LLM.capability  # which weights
+    seconds: float = 300.0  # limit for one question, once it is its turn
+    threads: int = 0  # cores it computes on; 0 means all
+    context: int = 8192  # tokens of a question and its answer together
+    answer: int = 1536  # tokens of an answer; a small model may never stop by itself
+    memory_bytes: int = 2 << 30  # in addition to the weights file, which is memory-mapped
+    idle_seconds: float = 300.0  # unused for so long, it ends, and starts again when it is needed
+    start_seconds: float = 180.0  # limit for checking the weights and loading them
+    run_as: tuple[int, int] = NOBODY  # user and group, where chyme itself is root
+
+    @property
+    def weights(self) -> Weights:
+        return CATALOG[self.capability]
+
+    @property
+    def fingerprint(self) -> str:
+        """What changes every answer."""
+        return f"{self.weights.engine} here, {self.context} tokens, {self.answer} of them to answer"
+
+    @property
+    def missing(self) -> str:
+        """What must be done before it can run; empty if it can."""
+        if importlib.util.find_spec(PACKAGE) is None:
+            return f"its program, {PACKAGE}, is not installed; {REMEDY}"
+        if path_of(self.weights, self.weights_dir) is None:
+            return f"its weights are not there; {REMEDY}"
+        return ""
 
 
 class LocalModel:
@@ -124,18 +160,7 @@ class LocalModel:
         began = time.monotonic()
         server = ServerProcess()
         try:
-            server.wait_until_ready(
-                {
-                    "capability": settings.capability,
-                    "weights_dir": settings.weights_dir,
-                    "threads": settings.threads,
-                    "context": settings.context,
-                    "answer": settings.answer,
-                    "memory_bytes": settings.memory_bytes,
-                    "run_as": list(settings.run_as),
-                },
-                settings.start_seconds,
-            )
+            server.wait_until_ready(asdict(settings), settings.start_seconds)
         except BaseException:
             server.dispose()
             raise

@@ -18,16 +18,14 @@ from chyme.errors import BY_CATEGORY, BudgetSpent, Category, DigestError, Engine
 from chyme.model import CallEnd, File, Kind, Lane, Question, Reply, Stamp, Ticket, iso
 from chyme.models.providers.availability import (
     LONGEST_WAIT,
-    Allowance,
-    RestPeriods,
+    RESTS,
     after_answer,
     after_failure,
-    budget_day,
-    find_spent_budget,
     rest_seconds,
     schedule_call,
     start_probe,
 )
+from chyme.models.providers.daily_budget import Allowance, budget_day, find_spent_budget
 
 log = logging.getLogger(__name__)
 
@@ -64,14 +62,12 @@ class CallLedger:
         clock: Callable[[], datetime],
         allowances: Mapping[str, Allowance],
         private: Callable[[str], bool] = lambda _path: False,
-        rests: RestPeriods | None = None,
         own: Collection[str] = (),
         max_attempts: int = 3,
     ) -> None:
         self._database = database
         self._clock = clock
         self._allowances = allowances
-        self._rests = rests or RestPeriods()
         self._private = private
         self._own = own
         self._max_attempts = max_attempts
@@ -136,10 +132,10 @@ class CallLedger:
         if rest is not None and not just_answered:
             error = BY_CATEGORY[Category(provider.category or Category.NETWORK)]
             return error(f"{file.name}: {provider.reason}; it is left alone for a while", retry_after=rest, tried=False)
-        began, ends = budget_day(now)
-        spent_budget = self._find_spent_budget(db, name, began)
+        spent_budget = self._find_spent_budget(db, name, now)
         if spent_budget is None:
             return None
+        _, ends = budget_day(now)
         return BudgetSpent(
             f"{file.name}: the day's budget of {spent_budget} for {name} is spent; it renews at {ends:%Y-%m-%d %H:%M}",
             retry_after=(ends - now).total_seconds(),
@@ -183,7 +179,7 @@ class CallLedger:
 
         def record(db: Connection) -> Provider:
             before = providers.get(db, name)
-            after = after_failure(before, error.category, reason, error.retry_after, outage, file.id, now, self._rests)
+            after = after_failure(before, error.category, reason, error.retry_after, outage, file.id, now)
             providers.put(db, after)
             return before
 
@@ -197,17 +193,15 @@ class CallLedger:
         `outage`: whether this call failed because of the provider. A question that fails by itself always counts.
         """
         rest = rest_seconds(providers.get(self._database.read(), name), self._clock())
-        if rest is None or error.category not in self._rests.seconds:
+        if rest is None or error.category not in RESTS:
             return error.retry_after, error.tried
         return max(rest, error.retry_after or 0.0), error.tried and not outage
 
-    def _find_spent_budget(self, db: Connection, name: str, began: datetime) -> str | None:
-        """Name the day's budget that is spent; None if there is no budget or some of it is left."""
+    def _find_spent_budget(self, db: Connection, name: str, now: datetime) -> str | None:
         allowance = self.allowance(name)
         if not (allowance.calls or allowance.tokens or allowance.cost):
             return None
-        spending = calls.sum_spending(db, name, iso(began))
-        return find_spent_budget(allowance, spending.calls, spending.tokens, spending.cost)
+        return find_spent_budget(allowance, calls.sum_spending(db, name, iso(budget_day(now)[0])))
 
     def pause(self, names: list[str]) -> None:
         """Make no calls until `resume`. Calls under way are not interrupted."""
@@ -291,7 +285,7 @@ class CallLedger:
         if provider.paused_at is not None or rest_seconds(provider, now) is not None:
             return 0
         limit, allowance = 1 if provider.open else BATCH, self.allowance(name)
-        if self._find_spent_budget(db, name, budget_day(now)[0]) is not None:
+        if self._find_spent_budget(db, name, now) is not None:
             return 0
         if allowance.calls:
             limit = min(limit, allowance.calls - calls.sum_spending(db, name, iso(budget_day(now)[0])).calls)
@@ -308,7 +302,7 @@ class CallLedger:
             retry_at = max(due, provider.until or due) if provider.open else due
             hopeless = provider.open and provider.category == Category.UNAVAILABLE  # until a person corrects something
             away = hopeless or provider.trips > PATIENCE or provider.paused_at is not None or retry_at > iso(now + SOON)
-            if not away and self._find_spent_budget(db, name, budget_day(now)[0]) is None:
+            if not away and self._find_spent_budget(db, name, now) is None:
                 count, first = count + waiting, min(first or retry_at, retry_at)
         return count, first
 
@@ -334,7 +328,7 @@ class CallLedger:
     ) -> tuple[str, str | None, str | None]:
         if provider.paused_at is not None:
             return "paused", f"by you, at {provider.paused_at}", None
-        spent_budget = find_spent_budget(self.allowance(provider.name), spending.calls, spending.tokens, spending.cost)
+        spent_budget = find_spent_budget(self.allowance(provider.name), spending)
         if spent_budget is not None:
             return "spent", f"the day's budget of {spent_budget} is spent", iso(budget_day(now)[1])
         if provider.open:

@@ -8,8 +8,7 @@ from pydantic_core import PydanticSerializationError
 from chyme.errors import DigestError
 from chyme.model import CallEnd
 from chyme.models.providers.endpoints import Endpoint
-from chyme.models.providers.retry_after import parse_retry_after
-from chyme.models.providers.service_faults import BLOCKED_CODES, Fault, service_error
+from chyme.models.providers.service_faults import BLOCKED_CODES, Fault, parse_retry_after, service_error
 
 _TOO_LONG = "exceed_context_size_error"  # llama.cpp's name for it
 

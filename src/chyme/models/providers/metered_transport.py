@@ -12,8 +12,8 @@ import httpx2
 from chyme.digester import Calls
 from chyme.model import CallEnd, Question, Reply, Ticket
 from chyme.models.providers.endpoints import Endpoint
-from chyme.models.providers.health_reports import ANSWERED, BROKEN, CANCELLED, REFUSED, UNREACHABLE
 from chyme.models.providers.http_transport import OriginTransport
+from chyme.models.providers.service_call import ANSWERED, BROKEN, CANCELLED, REFUSED, UNREACHABLE
 from chyme.models.providers.usage import parse_reply, usage_of
 
 _FRAMING = frozenset({"content-length", "transfer-encoding", "connection", "content-encoding"})

@@ -1,23 +1,31 @@
-"""Provider client libraries over our HTTP client, without influence of environment, accounts and telemetry."""
+"""Provider client libraries over our HTTP client, without influence of environment, accounts and telemetry.
+
+Imported only when a model is asked: it loads pydantic_ai.
+"""
 
 from __future__ import annotations
 
 import json
 from typing import TYPE_CHECKING, TypeVar
 
+from pydantic_ai import JsonSchemaTransformer, NativeOutput, PromptedOutput, ToolOutput
+from pydantic_ai.models import Model
+from pydantic_ai.output import OutputSpec
+from pydantic_ai.profiles.openai import OpenAIModelProfile
+
 from chyme.models.providers.endpoints import ANTHROPIC, GOOGLE, OPENAI, Endpoint
 
 if TYPE_CHECKING:
     import httpx2
     from pydantic import BaseModel
-    from pydantic_ai.models import Model
-    from pydantic_ai.output import OutputSpec
 
 Answer = TypeVar("Answer", bound="BaseModel")
 NO_KEY = "none"  # the clients insist on a key; our transport removes it
 OPENAI_HOST = "api.openai.com"  # others turn the schema into a grammar and do not show it to the model
 GOOGLE_VERSION = "v1"
 ANSWER_TOKENS = 8192  # Anthropic requires it; without it the client asks for a stream, which cannot be stored
+LONGEST_TEXT = 600  # characters, where the schema has no limit
+MAX_ITEMS = 60
 
 
 def model_at(endpoint: Endpoint, client: httpx2.AsyncClient) -> Model:
@@ -28,8 +36,6 @@ def model_at(endpoint: Endpoint, client: httpx2.AsyncClient) -> Model:
 
 def output_spec_for(model: Model, shape: type[Answer]) -> OutputSpec[Answer]:
     """How this model is made to fit the schema: natively, else by a tool call, else by the prompt."""
-    from pydantic_ai import NativeOutput, PromptedOutput, ToolOutput
-
     if model.profile.get("supports_json_schema_output"):
         return NativeOutput(shape)
     if model.profile.get("supports_tools", True):
@@ -53,12 +59,10 @@ def _openai(endpoint: Endpoint, client: httpx2.AsyncClient) -> Model:
     from pydantic_ai.models.openai import OpenAIChatModel
     from pydantic_ai.providers.openai import OpenAIProvider
 
-    from chyme.models.local import json_schema
-
     openai_client = AsyncOpenAI(
         base_url=endpoint.address, api_key=NO_KEY, http_client=client, max_retries=0, timeout=None
     )
-    profile = json_schema.profile() if endpoint.own else None
+    profile = _local_profile() if endpoint.own else None
     return OpenAIChatModel(endpoint.model, provider=OpenAIProvider(openai_client=openai_client), profile=profile)
 
 
@@ -69,12 +73,7 @@ def _anthropic(endpoint: Endpoint, client: httpx2.AsyncClient) -> Model:
     from pydantic_ai.settings import ModelSettings
 
     anthropic_client = AsyncAnthropic(
-        base_url=endpoint.address,
-        api_key=NO_KEY,
-        http_client=client,
-        max_retries=0,
-        timeout=None,
-        open_telemetry=False,
+        base_url=endpoint.address, api_key=NO_KEY, http_client=client, max_retries=0, timeout=None, open_telemetry=False
     )
     settings = ModelSettings(max_tokens=ANSWER_TOKENS)
     return AnthropicModel(
@@ -102,3 +101,26 @@ def _google(endpoint: Endpoint, client: httpx2.AsyncClient) -> Model:
         ),
     )
     return GoogleModel(endpoint.model, provider=GoogleProvider(client=google_client))
+
+
+class BoundedSchema(JsonSchemaTransformer):
+    """llama.cpp turns this into a grammar. A small model with nothing more to say goes on until it must stop."""
+
+    def transform(self, schema: dict[str, object]) -> dict[str, object]:
+        schema.pop("title", None)
+        if schema.get("type") == "string" and not {"enum", "const", "format", "pattern"} & schema.keys():
+            schema.setdefault("maxLength", LONGEST_TEXT)
+        if schema.get("type") == "array":
+            schema.setdefault("maxItems", MAX_ITEMS)
+        if schema.get("type") == "object":
+            schema["additionalProperties"] = False
+        return schema
+
+
+def _local_profile() -> OpenAIModelProfile:
+    """The properties of the local model."""
+    return OpenAIModelProfile(
+        json_schema_transformer=BoundedSchema,
+        supports_json_schema_output=True,
+        native_output_requires_schema_in_instructions=True,  # else it sees only names: a grammar tells it nothing
+    )

@@ -1,10 +1,15 @@
 """What can go wrong at a service behind HTTP, and our error for it: one table for models that answer, embed or
-transcribe. A message has the service's own text only where the caller removed the key from it."""
+transcribe; and how long it asks us to wait. A message has the service's own text only where the caller removed the
+key from it."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Set
+import math
+import re
+from collections.abc import Mapping, Set
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from enum import Enum
 from typing import TYPE_CHECKING
 
@@ -16,10 +21,9 @@ from chyme.errors import (
     QuotaSpent,
     RateLimited,
     TimedOut,
+    UnreadableFile,
 )
 from chyme.models.providers.endpoints import Endpoint
-from chyme.models.providers.health_reports import KeyRefused
-from chyme.models.providers.invalid_answer import InvalidAnswer
 
 if TYPE_CHECKING:
     import httpx2
@@ -27,6 +31,16 @@ if TYPE_CHECKING:
 BLOCKED_CODES = frozenset({"content_filter", "content_policy_violation", "moderation_blocked"})
 _QUOTA_CODES = frozenset({"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"})
 _OVERLOAD_CODES = frozenset({"overloaded", "overloaded_error", "slow_down"})
+LONGEST_WAIT = 86_400.0  # seconds a provider may ask us to wait
+_DELAY = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)s", re.ASCII)
+
+
+class KeyRefused(EngineUnavailable):
+    """The provider does not accept the key, so it will not answer any question."""
+
+
+class InvalidAnswer(UnreadableFile):
+    """The model's answer does not fit the schema, even when asked again. A third attempt would not help."""
 
 
 class Fault(Enum):
@@ -140,3 +154,44 @@ def error_details(answer: httpx2.Response) -> tuple[set[str], str]:
         else:
             message = error
     return codes, message if isinstance(message, str) else ""
+
+
+def parse_retry_after(headers: Mapping[str, str], body: object = None) -> float | None:
+    """Seconds from Retry-After (a number or a date), from retry-after-ms, or from Google's RetryInfo in the body."""
+    retry_headers = {
+        name.lower(): value.strip() for name, value in headers.items() if name.lower().startswith("retry-after")
+    }
+    wait = _parse_number(retry_headers.get("retry-after-ms", ""), 0.001)
+    if wait is None:
+        wait = _parse_number(retry_headers.get("retry-after", ""), 1.0)
+    if wait is None:
+        wait = _parse_date(retry_headers.get("retry-after", ""))
+    if wait is None:
+        wait = _parse_retry_info(body)
+    return None if wait is None else min(LONGEST_WAIT, max(0.0, wait))
+
+
+def _parse_number(text: str, unit: float) -> float | None:
+    try:
+        wait = float(text) * unit
+    except ValueError:
+        return None
+    return None if math.isnan(wait) else wait
+
+
+def _parse_date(text: str) -> float | None:
+    try:
+        date = parsedate_to_datetime(text)
+    except (ValueError, TypeError, IndexError, OverflowError):
+        return None
+    return ((date if date.tzinfo else date.replace(tzinfo=UTC)) - datetime.now(UTC)).total_seconds()
+
+
+def _parse_retry_info(body: object) -> float | None:
+    error = body.get("error", body) if isinstance(body, dict) else None
+    details = error.get("details") if isinstance(error, dict) else None
+    for detail in details if isinstance(details, list) else ():
+        delay = detail.get("retryDelay") if isinstance(detail, dict) else None
+        if isinstance(delay, str) and (match := _DELAY.fullmatch(delay)):
+            return float(match[1])
+    return None

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 import logging
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import urlsplit
 
 from chyme.digester import Calls
 from chyme.errors import EngineUnavailable
+from chyme.models.local.model import take_turn
 from chyme.models.providers.endpoints import ADDRESSES, ANTHROPIC, GOOGLE, LOCAL, OPENAI, Endpoint
 from chyme.models.providers.service_call import call_service
 
@@ -45,29 +45,29 @@ def ask(
     """
     check_endpoint(endpoint, name)
     require_client_for_file(name, endpoint.provider)
-    with _locate_endpoint(endpoint, name) as running_endpoint:
-        return _answer_question(running_endpoint, calls, name, _Question(instructions, content, shape, wrong))
+    from chyme.models.providers.error_translation import translate_error
+
+    with take_turn(endpoint, name) as running:
+        return call_service(
+            running,
+            calls,
+            lambda transport: _converse(running, transport, instructions, content, shape, wrong),
+            lambda error, last: translate_error(error, name, running, last),
+        )
 
 
 def require_client_for_file(name: str, provider: str) -> None:
     """Raise EngineUnavailable, naming this file, if the client packages of this provider are not installed."""
-    try:
-        require_client(provider)
-    except EngineUnavailable as error:
-        raise EngineUnavailable(f"{name}: {error}") from error
-
-
-def require_client(provider: str) -> None:
-    """Raise EngineUnavailable if the client packages of this provider are not installed."""
     client = _CLIENTS[provider]
     try:
         import_module(f"pydantic_ai.models.{client}")
     except ImportError as error:
         raise EngineUnavailable(
-            f"a model is configured but its client is not installed ({error}); pip install 'pydantic-ai-slim[{client}]'"
+            f"{name}: a model is configured but its client is not installed ({error}); "
+            f"pip install 'pydantic-ai-slim[{client}]'"
         ) from error
-    for name in _LOGGERS:  # whatever the environment says: at a lower level they log what is in the files
-        logging.getLogger(name).setLevel(logging.WARNING)
+    for logger in _LOGGERS:  # whatever the environment says: at a lower level they log what is in the files
+        logging.getLogger(logger).setLevel(logging.WARNING)
 
 
 def check_endpoint(endpoint: Endpoint, name: str) -> None:
@@ -96,35 +96,14 @@ def _is_address(url: str) -> bool:
     return parts.scheme in ("http", "https") and bool(parts.hostname) and "@" not in parts.netloc
 
 
-def _locate_endpoint(endpoint: Endpoint, name: str) -> AbstractContextManager[Endpoint]:
-    """The endpoint to ask: a local model's address once it is our turn, others unchanged."""
-    if endpoint.provider != LOCAL:
-        return nullcontext(endpoint)
-    from chyme.models.local.model import take_turn
-
-    return take_turn(endpoint, name)
-
-
-@dataclass(frozen=True, slots=True)
-class _Question(Generic[Answer]):
-    instructions: str
-    content: str | Sequence[UserContent]
-    shape: type[Answer]
-    wrong: Callable[[Answer], str | None]
-
-
-def _answer_question(endpoint: Endpoint, calls: Calls, name: str, question: _Question[Answer]) -> Answer:
-    from chyme.models.providers.error_translation import translate_error
-
-    return call_service(
-        endpoint,
-        calls,
-        lambda transport: _converse(endpoint, transport, question),
-        lambda error, last: translate_error(error, name, endpoint, last),
-    )
-
-
-async def _converse(endpoint: Endpoint, transport: MeteredTransport, question: _Question[Answer]) -> Answer:
+async def _converse(
+    endpoint: Endpoint,
+    transport: MeteredTransport,
+    instructions: str,
+    content: str | Sequence[UserContent],
+    shape: type[Answer],
+    wrong: Callable[[Answer], str | None],
+) -> Answer:
     import httpx2
     from pydantic_ai import Agent, ModelRetry, capture_run_messages
     from pydantic_ai.exceptions import ContentFilterError, UnexpectedModelBehavior
@@ -137,15 +116,15 @@ async def _converse(endpoint: Endpoint, transport: MeteredTransport, question: _
         model = model_at(endpoint, client)
         agent = Agent(
             model,
-            output_type=output_spec_for(model, question.shape),
-            instructions=add_schema(endpoint, question.instructions, question.shape),
+            output_type=output_spec_for(model, shape),
+            instructions=add_schema(endpoint, instructions, shape),
             retries={"tools": 0, "output": MAX_RETRIES},
         )
 
         @agent.output_validator
         def check_answer(answer: Answer) -> Answer:
             try:
-                complaint = question.wrong(answer)
+                complaint = wrong(answer)
             except Exception as error:
                 transport.stopped = error
                 raise
@@ -156,10 +135,17 @@ async def _converse(endpoint: Endpoint, transport: MeteredTransport, question: _
         with capture_run_messages() as exchanged:
             try:
                 async with transport.limit_time(endpoint.seconds):
-                    return (await agent.run(question.content)).output
+                    return (await agent.run(content)).output
             except ContentFilterError:
                 raise
             except UnexpectedModelBehavior as error:
                 if any(isinstance(message, ModelResponse) for message in exchanged):
                     raise
                 raise NoCompletion from error
+
+
+def delimit_data(question: str, language: str | None, data: str) -> str:
+    """The question, and the data between two lines that it cannot contain, because they are its hash."""
+    mark = hashlib.sha256(data.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    language_note = f" The language is {language!r}." if language else ""
+    return f"{question}{language_note}\nBEGIN {mark}\n{data}\nEND {mark}"

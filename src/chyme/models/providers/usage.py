@@ -17,11 +17,9 @@ def parse_reply(body: bytes) -> dict[str, Any] | None:
         payload = json.loads(body)
     except (ValueError, RecursionError):
         return None
-    return (
-        payload
-        if isinstance(payload, dict) and (not _ANSWER_KEYS.isdisjoint(payload) or _has_embeddings(payload))
-        else None
-    )
+    if not isinstance(payload, dict) or (_ANSWER_KEYS.isdisjoint(payload) and not _has_embeddings(payload)):
+        return None
+    return payload
 
 
 def _has_embeddings(payload: dict[str, Any]) -> bool:

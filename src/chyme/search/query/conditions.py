@@ -13,9 +13,9 @@ from chyme.search.tables import keyword_queries
 from chyme.search.tables.keyword_queries import Condition
 from chyme.speech.people.names import find_by_name, no_match_message, parse_person_number
 from chyme.speech.people.tables import people
+from chyme.text.spelling_variants import comparison_key
 from chyme.understanding.tables import tags
-from chyme.understanding.tags.lookup import resolve_tag
-from chyme.understanding.tags.names import comparison_key, parse_typed_tag
+from chyme.understanding.tags.names import parse_typed_tag, resolve_tag
 
 _Result = tuple[Condition | None, str | None]  # the condition, and a note about it
 

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from chyme.digester import Calls
 from chyme.errors import DigestError, EngineUnavailable
-from chyme.models.providers.retry_after import parse_retry_after
 from chyme.models.providers.service_call import call_service
 from chyme.models.providers.service_faults import (
     Fault,
     error_details,
     fault_of_response,
     model_name,
+    parse_retry_after,
     service_error,
     transport_error,
 )

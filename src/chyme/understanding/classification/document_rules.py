@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import date
+from typing import TYPE_CHECKING
 
 from chyme.model import Kind
+from chyme.text.common_words import general_words
 from chyme.text.common_words import general_words
 from chyme.text.markdown_blocks import BlockType
 from chyme.text.markdown_lines import shorten_text
@@ -13,33 +14,15 @@ from chyme.text.sentences import word_count
 from chyme.understanding.classification.data_descriptions import TAB_SEPARATED, is_code, is_data, is_tabbed
 from chyme.understanding.classification.document_types import document_type_tags, title_names_type
 from chyme.understanding.classification.result import EVIDENCE_LENGTH, LOCAL, MAX_TAGS, Candidate, Classification
-from chyme.understanding.classification.source_text import (
-    FILE,
-    MAX_CHARS,
-    TEXTS,
-    DocumentProperties,
-    SourceText,
-    read_json,
-    read_source_text,
-    running_text,
-    text_in,
-)
+from chyme.understanding.classification.source_text import MAX_CHARS, SourceText, read_source_text
 from chyme.understanding.classification.summary_sentence import choose_sentence
-from chyme.understanding.dates.document_date import choose_date, find_dates, from_name, from_stamp, rank_dates
+from chyme.understanding.dates.choice import choose_date
 from chyme.understanding.tags.topics import Topic, find_topics
 from chyme.understanding.titles.candidates import MIN_CONFIDENCE, Title, find_company, find_titles, text_comparison_key
-from chyme.understanding.titles.placeholders import comparison_key, same_words
+from chyme.understanding.titles.cleanup import comparison_key, same_words
 
-__all__ = [
-    "FILE",
-    "RULES_VERSION",
-    "TEXTS",
-    "DocumentProperties",
-    "classify_document_by_rules",
-    "dates_of",
-    "own_title",
-    "plain_text",
-]
+if TYPE_CHECKING:
+    from chyme.documents.properties.reader import Properties
 
 RULES_VERSION = 2  # raise it when a rule changes the result
 _BEGINNING = 20_000  # characters read when only the title is wanted
@@ -48,14 +31,12 @@ _MAX_KEYWORDS = 5  # of the author's keywords that become tags
 _MANY_KEYWORDS = 15  # more than this are meant for search engines
 _KEYWORD_WORDS, _KEYWORD_LENGTH = 4, 40
 _ENOUGH_TEXT = 60  # characters of text from which on the detected language beats the stated one
-_MAIL = ("message/rfc822", "application/vnd.ms-outlook")
 
 
 def classify_document_by_rules(
     texts: Mapping[str, str],
-    properties: DocumentProperties | None,
+    properties: Properties | None,
     *,
-    kind: Kind,
     mime: str,
     name: str,
     language: str | None,
@@ -117,51 +98,10 @@ def own_title(texts: Mapping[str, str], mime: str, language: str | None = None) 
     return title.text if title else None
 
 
-def plain_text(texts: Mapping[str, str], max_chars: int = MAX_CHARS) -> str:
+def plain_text(texts: Mapping[str, str]) -> str:
     """The running text without markup, sampled from its whole length, for detecting the language."""
-    return "\n".join(
-        block.text for block in read_source_text(texts, None, max_chars).blocks if block.sort is not BlockType.MENU
-    )[:max_chars]
-
-
-def dates_of(
-    texts: Mapping[str, str],
-    properties: DocumentProperties | None,
-    *,
-    kind: Kind,
-    mime: str,
-    name: str,
-    language: str | None,
-    today: date,
-) -> tuple[Candidate, ...]:
-    """All possible dates of the file, the likeliest first: from its text, properties, previews and name."""
-    found: list[Candidate | None] = [from_name(name, today)]
-    for where in TEXTS[:6]:
-        if texts.get(where, "").strip():
-            if not is_data(mime):
-                found += find_dates(running_text(where, texts[where]), language, where, today)
-            break
-    if properties is not None:
-        made = "mail" if mime in _MAIL else "published" if mime == "text/html" or kind is Kind.TEXT else "properties"
-        found += [
-            from_stamp(properties.created or "", made, today),
-            from_stamp(properties.modified or "", "modified", today),
-        ]
-    page, picture = read_json(texts.get("url-metadata")), read_json(texts.get("image-preview"))
-    found += [
-        from_stamp(text_in(page, "published_date"), "published", today),
-        from_stamp(text_in(page, "modified_date"), "modified", today),
-        from_stamp(text_in(picture, "taken"), "exif", today),
-        from_stamp(_recording_date(texts), "properties", today),
-    ]
-    file_kind = "mail" if mime in _MAIL else "page" if kind is Kind.URL or mime == "text/html" else str(kind)
-    return rank_dates([candidate for candidate in found if candidate is not None], file_kind, today)
-
-
-def _recording_date(texts: Mapping[str, str]) -> str:
-    preview = read_json(texts.get("media-preview"))
-    tags = preview.get("tags")
-    return text_in(preview, "recorded") or (text_in(tags, "date") if isinstance(tags, dict) else "")
+    blocks = read_source_text(texts).blocks
+    return "\n".join(block.text for block in blocks if block.sort is not BlockType.MENU)[:MAX_CHARS]
 
 
 def _choose_language(source: SourceText, language: str | None, confidence: float) -> tuple[str, float, str] | None:
@@ -174,7 +114,7 @@ def _choose_language(source: SourceText, language: str | None, confidence: float
 
 
 def _choose_title(
-    source: SourceText, name: str, mime: str, properties: DocumentProperties | None, topics: Sequence[Topic]
+    source: SourceText, name: str, mime: str, properties: Properties | None, topics: Sequence[Topic]
 ) -> Title | None:
     names = [topic.tag for topic in topics]
     generator = properties.generator if properties else ""

@@ -25,9 +25,9 @@ from chyme.understanding.classification.result import (
     Candidate,
     Classification,
 )
-from chyme.understanding.dates.document_date import find_dates
+from chyme.understanding.dates.candidates import find_dates
 from chyme.understanding.tags.names import split_tags
-from chyme.understanding.titles.placeholders import is_file_name, is_junk
+from chyme.understanding.titles.cleanup import is_file_name, is_junk
 
 CHECKS_VERSION = 3  # raise it when a check changes the result
 SURE = 0.8  # confidence from which on the rules' language wins over a model's
@@ -175,7 +175,7 @@ def merge_with_rules(
         )
         merged = replace(merged, title=shorten_text(title, TITLE_LENGTH))
         put("title", _confidence(answer, "title", quote is not None), quote)
-    summary = _first_sentence(plain_line(answer.summary))
+    summary = next(iter(_sentences(plain_line(answer.summary))), "")
     if _LETTER.search(summary) and _summary_fault(summary, question) is None:
         merged = replace(merged, summary=shorten_text(summary, SUMMARY_LENGTH))
         put("summary", _confidence(answer, "summary", True), None)
@@ -252,10 +252,6 @@ def _language_fault(answer: ModelAnswer, question: ModelQuestion) -> str | None:
     if question.language is None or written_in is None or written_in == question.language:
         return None
     return f"title and summary are not in the language of the text, which is {question.language!r}"
-
-
-def _first_sentence(text: str) -> str:
-    return next(iter(_sentences(text)), "")
 
 
 def _sentences(text: str) -> list[str]:

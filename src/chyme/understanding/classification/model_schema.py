@@ -42,7 +42,6 @@ class ClassificationAnswer(_Answer):
     date_text: _Date | None = Field(description="The date, exactly as it stands there; null if there is none.")
     date: _Date | None = Field(description="The same date as YYYY-MM-DD, YYYY-MM or YYYY; null if there is none.")
     tags: list[_Tag] = Field(
-        description="Three to ten topics in lower case, each of one to three words.",
-        json_schema_extra={"maxItems": 10},
+        description="Three to ten topics in lower case, each of one to three words.", json_schema_extra={"maxItems": 10}
     )
     confidence: Confidence

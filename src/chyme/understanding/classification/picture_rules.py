@@ -22,10 +22,10 @@ from chyme.understanding.classification.result import (
 )
 from chyme.understanding.classification.source_text import Json, read_json, read_source_text, text_in
 from chyme.understanding.classification.source_text import words_in as list_in
-from chyme.understanding.dates.document_date import choose_date
+from chyme.understanding.dates.choice import choose_date
 from chyme.understanding.tags.topics import find_topics
 from chyme.understanding.titles.candidates import MIN_CONFIDENCE, Title, find_titles
-from chyme.understanding.titles.placeholders import comparison_key, is_file_name, is_junk, same_words
+from chyme.understanding.titles.cleanup import comparison_key, is_file_name, is_junk, same_words
 
 _SEEN = 0.5  # confidence that an object in the picture needs to become a tag
 _MAX_OBJECTS = 5

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
 from types import MappingProxyType
 
+CLASSIFIERS = ("classify-document", "classify-image")
 LOCAL = "local"  # the engine made of rules and statistics
 MAX_TAGS = 10
 TITLE_LENGTH, SUMMARY_LENGTH, EVIDENCE_LENGTH = 200, 400, 200
@@ -33,9 +34,7 @@ class Classification:
     language: str | None = None  # such as `en`
     tags: tuple[str, ...] = ()
     confidence: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))  # field → 0..1
-    evidence: Mapping[str, str] = field(
-        default_factory=lambda: MappingProxyType({})
-    )  # field → the text it was read from
+    evidence: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))  # field → the text read
     dates: tuple[Candidate, ...] = ()  # ranked, the chosen one first
     engine: str = LOCAL
     note: str | None = None
@@ -52,14 +51,7 @@ def as_json(classification: Classification) -> str:
         "confidence": {name: round(value, 2) for name, value in classification.confidence.items()},
         "evidence": dict(classification.evidence),
         "dates": [
-            {
-                "date": candidate.date,
-                "text": candidate.text,
-                "where": candidate.where,
-                "confidence": round(candidate.confidence, 2),
-                "ambiguous": candidate.ambiguous,
-            }
-            for candidate in classification.dates
+            asdict(candidate) | {"confidence": round(candidate.confidence, 2)} for candidate in classification.dates
         ],
         "engine": classification.engine,
     }
@@ -81,3 +73,13 @@ def from_json(content: str) -> Classification:
         data.get("engine", LOCAL),
         data.get("note"),
     )
+
+
+def read_classification(contents: Iterable[str | None]) -> Classification | None:
+    """The first of these contents that is a classification; None if none is."""
+    for content in contents:
+        try:
+            return from_json(content or "")
+        except (ValueError, TypeError, RecursionError):
+            continue
+    return None

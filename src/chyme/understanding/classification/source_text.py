@@ -6,18 +6,34 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import TYPE_CHECKING
 
+from chyme.digester import Source
+from chyme.model import Form, Upstream
+from chyme.text.digest_text import extract_text
 from chyme.text.markdown_blocks import Block, blocks_of
 from chyme.text.markdown_lines import strip_origin_line
 
-FILE = "file"  # the name of the file's own text
-TEXTS = (
-    *("url-crawl-content", "doc-to-markdown", FILE, "speech-recognition-cleanup", "speech-recognition", "image-ocr"),
-    *("url-metadata", "speech-recognition-summary", "media-preview", "image-preview"),
-)
-_RUNNING = TEXTS[:6]  # the first of these that is not empty is the text
-_SPEECH = ("speech-recognition-cleanup", "speech-recognition")
+if TYPE_CHECKING:
+    from chyme.documents.properties.reader import Properties
+
+FILE = "file"  # the name of the file's own text among the outputs
+SPOKEN = ("speech-recognition-cleanup", "speech-recognition")  # the same words; the first is the corrected form
+RUNNING_TEXTS = ("url-crawl-content", "doc-to-markdown", FILE, *SPOKEN, "image-ocr")  # the first with content counts
+FORMS: Mapping[str, Form] = {
+    "url-crawl-content": Form.TEXT,
+    "doc-to-markdown": Form.TEXT,
+    "image-ocr": Form.TEXT,
+    "image-captioning": Form.CAPTION,
+    "image-objects": Form.OBJECTS,
+    "speech-recognition": Form.TRANSCRIPT,
+    "speech-recognition-cleanup": Form.TRANSCRIPT,
+    "speech-recognition-summary": Form.SUMMARY,
+    "url-crawl-summary": Form.SUMMARY,
+    "url-metadata": Form.PAGE_FACTS,
+    "image-preview": Form.PICTURE_FACTS,
+    "media-preview": Form.MEDIA_FACTS,
+}
 MAX_CHARS = 100_000  # characters that are read; a longer text is sampled over its whole length
 _HEAD, _SAMPLES = 0.4, 12  # the share of its beginning, and the number of samples that make up the rest
 _LINE = 4_000  # characters of one line
@@ -26,31 +42,7 @@ _TIMING = re.compile(r"^(?:WEBVTT.*|\d{1,6}|[\d:.,]{5,20} --> .*)$\n?", re.MULTI
 _NOTE = re.compile(r"^> note:.*$", re.MULTILINE)
 _DOUBT = re.compile(r"\s*\[\?\]")
 _MAIL_FIELD = re.compile(r"\*\*([A-Z][A-Za-z-]{1,20})(?::\*\*|\*\*:) ")
-
 Json = dict[str, object]
-
-
-class DocumentProperties(Protocol):
-    """The properties stored in a document; empty where there are none."""
-
-    @property
-    def title(self) -> str: ...
-    @property
-    def author(self) -> str: ...
-    @property
-    def subject(self) -> str: ...
-    @property
-    def description(self) -> str: ...
-    @property
-    def generator(self) -> str: ...
-    @property
-    def keywords(self) -> tuple[str, ...]: ...
-    @property
-    def created(self) -> str | None: ...
-    @property
-    def modified(self) -> str | None: ...
-    @property
-    def language(self) -> str | None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +50,6 @@ class DocumentMetadata:
     """The metadata of a document, from whatever source."""
 
     title: str = ""
-    author: str = ""
     description: str = ""
     keywords: tuple[str, ...] = ()
     language: str | None = None
@@ -79,14 +70,14 @@ class SourceText:
 
     @property
     def spoken(self) -> bool:
-        return self.where in _SPEECH
+        return self.where in SPOKEN
 
 
 def read_source_text(
-    texts: Mapping[str, str], properties: DocumentProperties | None = None, max_chars: int = MAX_CHARS
+    texts: Mapping[str, str], properties: Properties | None = None, max_chars: int = MAX_CHARS
 ) -> SourceText:
     """Read the outputs of a file; content that is not in its promised form is ignored."""
-    where = next((name for name in _RUNNING if texts.get(name, "").strip()), "")
+    where = next((name for name in RUNNING_TEXTS if texts.get(name, "").strip()), "")
     text = running_text(where, texts.get(where, ""), max_chars)
     summary = strip_origin_line(texts.get("speech-recognition-summary", "")[:50_000])
     metadata = _read_metadata(texts, properties)
@@ -97,7 +88,7 @@ def read_source_text(
 
 def running_text(where: str, content: str, max_chars: int = MAX_CHARS) -> str:
     """The text of one output without chyme's notes, sampled if it is long."""
-    if where in _SPEECH:
+    if where in SPOKEN:
         transcript = read_json(content)
         rows = transcript.get("segments")
         lines = [text_in(row, "text") for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
@@ -115,6 +106,11 @@ def running_text(where: str, content: str, max_chars: int = MAX_CHARS) -> str:
     if where == "image-ocr":
         text = text.replace(" | ", "  ")  # words of one line that are far apart
     return without_header(text) if where == "doc-to-markdown" else text
+
+
+def readable_text(name: str, content: str) -> str:
+    """What a person could read in the output of this name."""
+    return extract_text(Upstream(name, content, form=FORMS.get(name, Form.DATA))).text
 
 
 def _notebook_to_markdown(content: str) -> str:
@@ -172,6 +168,12 @@ def _whole_lines(text: str, start: int, length: int) -> str:
     return part[:break_at] if break_at >= 0 else part
 
 
+def content_of(source: Source, name: str) -> str | None:
+    """The content of this output, which the digester reads; None if there is none."""
+    output = source.output(name)
+    return output.content if output else None
+
+
 def read_json(content: str | None) -> Json:
     """The JSON object; empty if the content is none."""
     try:
@@ -187,12 +189,11 @@ def text_in(data: Json, name: str) -> str:
     return " ".join(value[:10_000].split()) if isinstance(value, str) else ""
 
 
-def _read_metadata(texts: Mapping[str, str], properties: DocumentProperties | None) -> DocumentMetadata:
+def _read_metadata(texts: Mapping[str, str], properties: Properties | None) -> DocumentMetadata:
     page = read_json(texts.get("url-metadata"))
     if page:
         return DocumentMetadata(
             text_in(page, "title"),
-            text_in(page, "author"),
             text_in(page, "description"),
             words_in(page, "keywords"),
             text_in(page, "language") or None,
@@ -203,16 +204,13 @@ def _read_metadata(texts: Mapping[str, str], properties: DocumentProperties | No
     if isinstance(tags, dict):
         return DocumentMetadata(
             text_in(tags, "title"),
-            text_in(tags, "artist"),
             text_in(tags, "description") or text_in(tags, "synopsis") or text_in(tags, "comment"),
             words_in(tags, "genre") + words_in(tags, "keywords"),
             where="media-preview",
         )
     if properties is None:
         return DocumentMetadata()
-    return DocumentMetadata(
-        properties.title, properties.author, properties.description, properties.keywords, properties.language or None
-    )
+    return DocumentMetadata(properties.title, properties.description, properties.keywords, properties.language or None)
 
 
 def words_in(data: Json, name: str) -> tuple[str, ...]:

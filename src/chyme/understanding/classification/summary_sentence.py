@@ -21,7 +21,7 @@ from chyme.understanding.classification.data_descriptions import (
 )
 from chyme.understanding.classification.result import SUMMARY_LENGTH
 from chyme.understanding.classification.source_text import SourceText
-from chyme.understanding.titles.placeholders import is_junk, same_words
+from chyme.understanding.titles.cleanup import is_junk, same_words
 
 _MIN_WORDS, _MAX_WORDS = 5, 60  # words of a sentence that may serve as a summary
 _MAX_BLOCKS = 1_500  # blocks that are read
@@ -73,7 +73,6 @@ class SummarySentence:
     text: str
     confidence: float
     evidence: str
-    where: str
 
 
 def choose_sentence(
@@ -89,25 +88,25 @@ def choose_sentence(
     if is_data(mime):
         data = describe_data(source.whole, mime)
         if data:
-            return SummarySentence(shorten_text(data, SUMMARY_LENGTH), 0.8, data, source.where)
+            return SummarySentence(shorten_text(data, SUMMARY_LENGTH), 0.8, data)
     description = _first_sentence(source.metadata.description)
     if description and not same_words(description, title or ""):
-        return SummarySentence(description, 0.75, source.metadata.description, source.metadata.where)
+        return SummarySentence(description, 0.75, source.metadata.description)
     if source.spoken and source.summary:
         takeaway = _first_sentence(next((part for part in source.summary.split("\n\n") if part.strip()), ""))
         if takeaway:
-            return SummarySentence(takeaway, 0.6, takeaway, "speech-recognition-summary")
+            return SummarySentence(takeaway, 0.6, takeaway)
     table = parse_markdown_table(source.text) and parse_markdown_table(source.whole[:_MAX_COUNTED])
     bill = _describe_bill(sort, sender, day)
     if bill and not table:
-        return SummarySentence(bill, 0.6, f"{sort}, {sender or day}", source.where)
+        return SummarySentence(bill, 0.6, f"{sort}, {sender or day}")
     chosen = None if table else _choose(source, title, language)
     if chosen:
-        return SummarySentence(shorten_text(chosen[0], SUMMARY_LENGTH), chosen[1], chosen[0], source.where)
+        return SummarySentence(shorten_text(chosen[0], SUMMARY_LENGTH), chosen[1], chosen[0])
     if table:
-        return SummarySentence(describe_table(table), 0.7, describe_table(table), source.where)
+        return SummarySentence(describe_table(table), 0.7, describe_table(table))
     outline = _outline(source, title, mime)
-    return SummarySentence(shorten_text(outline, SUMMARY_LENGTH), 0.3, outline, source.where) if outline else None
+    return SummarySentence(shorten_text(outline, SUMMARY_LENGTH), 0.3, outline) if outline else None
 
 
 def _describe_bill(sort: str, sender: str, day: str) -> str:

@@ -10,6 +10,7 @@ from chyme.text.word_lists import WordList
 
 MONTHS = WordList(__package__, "months")
 SHORT_MONTHS = WordList(__package__, "short_months")
+_LABELS = WordList(__package__, "date_labels")
 
 
 def _fold(word: str) -> str:
@@ -45,59 +46,6 @@ def month_of(word: str, language: str | None, strict: bool = False) -> int | Non
     return months.pop() if len(months) == 1 else None
 
 
-# Labels of the document's date.
-_DOCUMENT_WORDS = r"""
-(?:invoice|issue|issuing|billing|bill|letter|document|receipt|order|publication|posting)\s{0,2}dates?
-| (?:report|statement|transaction|purchase|filing|revision|release)\s{0,2}dates?
-| dated? | dated\sas\sof | date\sof\s(?:issue|invoice|this\sletter|report|publication) | issued(?:\son)?
-| published(?:\son(?:line)?)? | reported | posted(?:\son)?
-| (?:last\s)?updated?(?:\son)? | released(?:\son)? | last\s(?:modified|revised|edited)
-| written(?:\son)? | sent | signed(?:\son|\sthis)? | executed(?:\son)? | dated\sthis | made\s(?:on\s)?this
-| made\sand\sentered\sinto(?:\s(?:on|as\sof|this))? | created(?:\son)? | revised | as\sof | submitted
-| received | filed | edition | auflage
-| datum | rechnungsdatum | belegdatum | briefdatum | ausstellungsdatum | druckdatum
-| erstellt(?:\sam)? | ausgestellt(?:\sam)? | veröffentlicht(?:\sam)? | aktualisiert(?:\sam)? | stand
-| (?:rechnung|bescheid|schreiben|brief)\svom | gesendet | unterzeichnet(?:\sam)?
-| unterschrieben(?:\sam)? | firmad[ao](?:\sel)? | firmat[ao](?:\sil)? | ondertekend(?:\sop)?
-| date\s(?:de\sla\s)?(?:facture|d['’]émission|de\sfacturation|de\spublication)
-| (?:émise?|publiée?|établie?|mise?\sà\sjour|fait|signée?)\sle | le | fait\sà\s\w{2,30},?\sle | fecha
-| fecha\sde\s(?:emisión|factura|expedición|publicación) | publicado(?:\sel)? | emitid[ao](?:\sel)?
-| actualizado(?:\sel)? | data
-| data\s(?:fattura|emissione|documento|di\semissione|da\sfatura|de\semissão)
-| data\s(?:wystawienia|publikacji|sporządzenia|dokumentu)
-| emess[ao]\sil | pubblicat[ao]\sil | aggiornat[ao](?:\sil)? | li | lì | emissão | emitid[ao]\sem | publicado\sem
-| atualizado\sem | factuurdatum | datum\svan\suitgifte | gepubliceerd(?:\sop)? | bijgewerkt(?:\sop)?
-| opgesteld(?:\sop)? | wystawiono | dnia | dn\. | opublikowano | z\sdnia | fakturadatum | publicerad | uppdaterad
-| fakturadato | dato | udgivet | opdateret | publisert | oppdatert | utstedt | päivämäärä | pvm | päiväys
-| laskun\späivä(?:ys|määrä) | julkaistu | päivitetty | dne | vystaveno | datum\svystavení | zveřejněno | dátum
-| дата | дата\s(?:выдачи|выставления|составления|документа|публикации|створення) | от | опубликовано | обновлено
-| від | опубліковано | оновлено | tarih | tarihi | fatura\starihi | düzenleme\starihi | yayınlan\w{0,5}
-| data\semiterii | din\sdata | kelt | dátuma | ημερομηνία | tanggal | التاريخ | تاريخ | ngày
-"""
-# Labels of other dates: payment, birth, validity, service, quotations of other things.
-_OTHER_WORDS = r"""
-due | payable | pay(?:ment)?\sby | payment\sdate | pay\sbefore | deadline | expir\w{1,6} | valid\s(?:un)?til\w?
-| valid\s(?:from|through|thru|to) | until | till | best\sbefore | born | birth\w{0,6} | date\sof\sbirth
-| d\.?o\.?b | died | death | since | founded | established | accessed | retrieved | delivery
-| shipp(?:ed|ing) | deliver(?:y|ed) | arrival | departure | check[-\s]?(?:in|out) | period | from | between
-| renew\w{0,4} | next | previous | start(?:s|ing|ed)? | end(?:s|ing|ed)? | begins? | before | after | hire\sdate
-| closing | service\sdate | copyright | due\sdate | fällig\w{0,10} | zahlbar | zahlungsziel | zahlungstermin
-| gültig | bis | spätestens | geb | geboren | geburtsdatum | geburtstag | gestorben | seit | frist
-| liefer(?:datum|termin|ung)\w{0,3} | leistungs(?:datum|zeitraum|zeit) | abgerufen | zugriff | zeitraum
-| ablauf\w{0,6} | \w{0,14}beginn | ende | ab | in\skraft | bestelldatum | wertstellung | échéance | exigible | à\spayer
-| avant\sle | valable | jusqu['’]au | expire\w{0,2} | née?\sle | naissance | depuis | livraison
-| consulté\w{0,2}\sle | du | au | entrée\sen\svigueur | vencimiento | vence | válid[ao] | hasta | nacid[ao]
-| nacimiento | caduc\w{2,6} | entrega | desde | antes\sdel | scadenza | scade | entro | nat[ao]\sil | nascita
-| valid[ao]\sfino | fino\sal | consegna | dal | al | vencimento | vence\sem | até | nascid[ao] | nascimento
-| validade | prazo | vervaldatum | vervalt | uiterlijk | geldig | tot | geboortedatum | leverdatum | vanaf
-| betaaldatum | termin | termin\spłatności | płatne\sdo | ważn\w{1,3}\sdo | urodzon\w | ur | data\surodzenia
-| data\ssprzedaży | od\sdnia | förfall\w{0,9} | förfallodatum | giltig\w{0,3} | född\w? | senast | forfald\w{0,6}
-| forfall\w{0,5} | født | gyldig | senest | leveringsdato | eräpäivä | viimeistään | syntynyt | syntymäaika
-| voimassa | toimituspäivä | splatnost\w? | splatné | platnost\w? | narozen\w? | datum\snarození | zdanitelného
-| срок | оплатить\sдо | действ\w{3,9}\sдо | до | родил\w{1,3} | рождения | г\.?\s?р | термін | сплатити\sдо
-| народ\w{3,9} | дійсн\w{1,3} | son\södeme | vade | geçerli\w{0,3} | doğum | fizetési\shatáridő | határidő
-| született | scadent\w{0,3} | născut\w{0,2} | jatuh\stempo | lahir
-"""
 _DOCUMENT_WORDS_CJK = (
     r"日期|日付|日時|発行日?|發行|发行|发布|發佈|發布|公開日?|更新|作成日?|请求日|請求日|开票|開立|填表"
     r"|签署|簽署|掲載|投稿|작성일?|발행일?|날짜|일자|등록일?|게시일?"
@@ -108,12 +56,13 @@ _OTHER_WORDS_CJK = (
 )
 
 
-def _alternatives(pattern: str) -> str:
-    return "|".join(sorted(" ".join(pattern.split()).split(" | "), key=len, reverse=True))  # longest first
+def _alternatives(section: str) -> str:
+    labels = " | ".join(_LABELS.sections[section]).split(" | ")
+    return "|".join(sorted(labels, key=len, reverse=True))  # longest first
 
 
-DOCUMENT_DATE_WORDS = re.compile(rf"(?<!\w)(?:{_alternatives(_DOCUMENT_WORDS)})(?!\w)|{_DOCUMENT_WORDS_CJK}")
-OTHER_DATE_WORDS = re.compile(rf"(?<!\w)(?:{_alternatives(_OTHER_WORDS)})(?!\w)|{_OTHER_WORDS_CJK}|†|✝")
+DOCUMENT_DATE_WORDS = re.compile(rf"(?<!\w)(?:{_alternatives('document')})(?!\w)|{_DOCUMENT_WORDS_CJK}")
+OTHER_DATE_WORDS = re.compile(rf"(?<!\w)(?:{_alternatives('other')})(?!\w)|{_OTHER_WORDS_CJK}|†|✝")
 WEAK_DATE_WORDS = re.compile(
     r"order|purchase|transaction|received|submitted|druck|created|revis|updat|modif|edited|aktual|更新"
 )  # not when it was written

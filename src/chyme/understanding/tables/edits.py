@@ -42,12 +42,6 @@ def remove(db: Connection, file_id: int, field: str) -> None:
     db.execute("DELETE FROM edits WHERE file_id = ? AND field = ?", (file_id, field))
 
 
-def list_tag_edits(db: Connection) -> list[tuple[int, dict[str, object]]]:
-    """(file, what a person did to its tags) of every file with such edits."""
-    rows = db.execute("SELECT file_id, value FROM edits WHERE field = 'tags' ORDER BY file_id")
-    return [(file_id, json.loads(value)) for file_id, value in rows]
-
-
 def record_change(db: Connection, file_id: int, what: str, before: Mapping[str, object], now: str) -> None:
     """Remember a change and the state before it."""
     db.execute(

@@ -11,7 +11,7 @@ from chyme.core.vectors import normalise, pack_vector, unpack_vector
 from chyme.model import TagVector
 from chyme.understanding.tags.digest import TagDigest, as_json, from_json, update_digest
 from chyme.understanding.tags.names import TAGS
-from chyme.understanding.tags.similarity import KnownTag, TagBits, sign_bits
+from chyme.understanding.tags.same_meaning import KnownTag, TagBits, sign_bits
 
 CHANGES_KEPT = 1000
 
@@ -68,10 +68,10 @@ def by_name(db: Connection, name: str) -> tuple[int, str | None] | None:
     return row
 
 
-def ensure(db: Connection, name: str, now: str) -> int:
-    """The tag's id; the tag is added if necessary."""
+def ensure(db: Connection, name: str, now: str, meaning: TagVector | None = None) -> int:
+    """The tag's id; the tag is added, with this vector, if necessary."""
     found = by_name(db, name)
-    return found[0] if found else add(db, name, None, now)
+    return found[0] if found else add(db, name, meaning, now)
 
 
 def add(db: Connection, name: str, meaning: TagVector | None, now: str) -> int:

@@ -1,4 +1,4 @@
-"""The digest of a file's tags: which it has, where they come from, and which were replaced by others."""
+"""The digest of a file's tags: which it has, which were replaced by others, and what people's decisions change."""
 
 from __future__ import annotations
 
@@ -6,8 +6,11 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
+from typing import Literal, NamedTuple
 
-Rules = Mapping[str, str | None]  # tag → what it becomes; None: it is banned
+from chyme.understanding.tags.names import Rules, apply_rules
+
+Rule = str | Literal[False] | None  # what a tag becomes; None: it is banned; False: there is no decision
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +21,13 @@ class TagDigest:
     source: str  # where they come from: classification, or generated from the texts
     proposed: tuple[str, ...]  # before tags of the vault replaced some
     reused: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))  # proposed → assigned instead
+
+
+class TagChange(NamedTuple):
+    """The tags of a file before and after the decision."""
+
+    was: Sequence[str]
+    became: Sequence[str]
 
 
 def as_json(digest: TagDigest) -> str:
@@ -49,20 +59,6 @@ def _strings_in(values: Sequence[object]) -> tuple[str, ...]:
     return tuple(value for value in values if isinstance(value, str))
 
 
-def apply_rules(tag: str, rules: Rules) -> str | None:
-    """What a tag becomes after all of people's decisions; None if it is banned."""
-    seen = {tag}
-    while tag in rules:
-        becomes = rules[tag]
-        if becomes is None:
-            return None
-        if becomes in seen:
-            return becomes
-        seen.add(becomes)
-        tag = becomes
-    return tag
-
-
 def update_digest(digest: TagDigest, tags: Sequence[str], rules: Rules) -> TagDigest:
     """The digest with these tags after a decision of a person."""
     reused = {}
@@ -71,3 +67,25 @@ def update_digest(digest: TagDigest, tags: Sequence[str], rules: Rules) -> TagDi
         if tag not in tags and used in tags:
             reused[tag] = str(used)
     return replace(digest, tags=tuple(tags), reused=reused)
+
+
+def undo_decision(
+    current: Sequence[str], digest: TagDigest | None, recorded: TagChange | None, becomes: Mapping[str, str]
+) -> list[str]:
+    """The file's tags without the decision, which replaced tags by others as `becomes` says.
+
+    If the file still has the tags that the decision left, it gets its earlier ones back. If it was digested since, the
+    tags that only the decision replaced become those that its digest proposes.
+    """
+    if recorded is not None and list(recorded.became) == list(current):
+        return list(recorded.was)
+    if digest is None:
+        return list(current)
+    restored = {tag: used for tag, used in digest.reused.items() if becomes.get(tag) == used and used in current}
+    still_used = {used for tag, used in digest.reused.items() if tag not in restored}.union(digest.proposed)
+    tags: dict[str, None] = {}
+    for name in current:
+        tags.update(dict.fromkeys(tag for tag, used in restored.items() if used == name))
+        if name in still_used or name not in restored.values():
+            tags[name] = None
+    return list(tags)

@@ -1,4 +1,4 @@
-"""Normalise the names of tags, and reject what is no useful tag."""
+"""Names of tags: their stored form, what is no useful tag, and which tag a name means after people's decisions."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import difflib
 import html
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache
 
 from chyme.errors import UsageError
@@ -17,11 +17,11 @@ from chyme.text.unspaced_scripts import IDEOGRAPH, RUNS
 from chyme.text.word_lists import WordList
 from chyme.understanding.classification.result import MAX_TAGS
 
+Rules = Mapping[str, str | None]  # tag → what it becomes; None: it is banned
 TAGS = "tags"  # the output with a file's tags
 TAG_EMBEDDINGS = "tag-embeddings"  # the output with their vectors
 MAX_LENGTH, MAX_WORDS = 50, 4
 MAX_SUGGESTIONS = 5
-
 _MAX_TEXT = 500  # characters; anything longer is no tag
 _MAX_RUN = 16  # letters in a script without spaces
 _MAX_DIGITS = 6  # more of them are an identifier, not a subject
@@ -41,16 +41,6 @@ content contents document documents etc file files misc miscellaneous n/a nil nu
 other others tag tags tbd text texts todo various unbekannt sonstiges dokument datei autre divers otro varios
 """
 _MEANINGLESS = frozenset(_MEANINGLESS_WORDS.split())
-
-__all__ = [
-    "TAGS",
-    "TAG_EMBEDDINGS",
-    "comparison_key",
-    "normalise_tag",
-    "parse_typed_tag",
-    "split_tags",
-    "unknown_tag_message",
-]
 
 
 def normalise_tag(text: str) -> str | None:
@@ -93,6 +83,38 @@ def unknown_tag_message(asked: str, known: Sequence[str]) -> str:
         listed = near[0] if len(near) == 1 else f"{', '.join(near[:-1])} or {near[-1]}"
         return f"there is no tag “{asked[:MAX_LENGTH]}”; is it {listed}?"
     return f"there is no tag “{asked[:MAX_LENGTH]}”; 'chyme tags' lists them"
+
+
+def apply_rules(tag: str, rules: Rules) -> str | None:
+    """What a tag becomes after all of people's decisions; None if it is banned."""
+    seen = {tag}
+    while tag in rules:
+        becomes = rules[tag]
+        if becomes is None:
+            return None
+        if becomes in seen:
+            return becomes
+        seen.add(becomes)
+        tag = becomes
+    return tag
+
+
+def current_names(rules: Rules) -> dict[str, str]:
+    """Tag → its current name after all decisions. A tag that became a banned one keeps its name."""
+    return {name: becomes for name in rules if (becomes := apply_rules(name, rules))}
+
+
+def match_spelling(name: str, known: Collection[str]) -> list[str]:
+    """The tag with exactly this name; if there is none, those that are only spelt differently."""
+    return [name] if name in known else [tag for tag in known if comparison_key(tag) == comparison_key(name)]
+
+
+def resolve_tag(name: str, known: Collection[str], rules: Rules) -> list[str]:
+    """The tags to look for: what it became, else tags spelt like it, else what another spelling of it became."""
+    becomes = current_names(rules)
+    if name in becomes:
+        return [becomes[name]]
+    return match_spelling(name, known) or [becomes[old] for old in match_spelling(name, becomes)[:1]] or [name]
 
 
 def _normalise_text(text: str) -> str | None:

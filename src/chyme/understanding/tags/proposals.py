@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from chyme.text.function_words import language_of
 from chyme.text.markdown_blocks import blocks_of
 from chyme.understanding.classification.result import MAX_TAGS, Classification
-from chyme.understanding.classification.source_text import read_json, running_text
-from chyme.understanding.source_forms import readable_text
+from chyme.understanding.classification.source_text import read_json, readable_text, running_text
 from chyme.understanding.tags.digest import TagDigest
 from chyme.understanding.tags.names import split_tags
 from chyme.understanding.tags.topics import find_topics

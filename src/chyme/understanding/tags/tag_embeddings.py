@@ -7,8 +7,10 @@ from typing import Any
 
 from chyme.digester import Digester, Inputs, Promises, Runs, Source
 from chyme.errors import EngineUnavailable
-from chyme.model import File, Kind, Output, Upstream
-from chyme.models.embedding.minilm_settings import DIMENSION, EmbeddingSettings
+from chyme.model import File, Kind, Output
+from chyme.models.embedding.minilm import DIMENSION, EmbeddingSettings
+from chyme.understanding.classification.source_text import content_of
+from chyme.understanding.tags.digest import from_json
 from chyme.understanding.tags.vectors import EMBEDDING_TEMPLATE, vectors_of
 
 SECONDS = 30.0
@@ -40,7 +42,9 @@ class TagEmbeddings(Digester):
         return SECONDS
 
     def digest(self, source: Source) -> list[Output]:
-        tags = _read_tags(source.output("tags"))
+        tag_digest = from_json(content_of(source, "tags"))
+        stripped = [tag.strip() for tag in tag_digest.tags] if tag_digest else []
+        tags = list(dict.fromkeys(tag for tag in stripped if tag))[:MAX_TAGS]
         if not tags:
             return [Output(self.name, None)]
         try:
@@ -51,11 +55,3 @@ class TagEmbeddings(Digester):
         if unreadable := len(tags) - len(vectors):
             content["note"] = f"{unreadable} in a script or language that the model cannot read"
         return [Output(self.name, json.dumps(content, ensure_ascii=False), tag_vectors=vectors)]
-
-
-def _read_tags(output: Upstream | None) -> list[str]:
-    """The tags of the file, each once; empty if it has none or they were not proposed yet."""
-    data = json.loads(output.content) if output and output.content else {}
-    found = data.get("tags") if isinstance(data, dict) else None
-    stripped = (tag.strip() for tag in found or () if isinstance(tag, str))
-    return list(dict.fromkeys(tag for tag in stripped if tag))[:MAX_TAGS]

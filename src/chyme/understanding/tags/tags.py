@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from chyme.digester import Digester, Inputs, Makes, Promises, Runs, Source
+from chyme.errors import EngineUnavailable
 from chyme.model import File, Form, Kind, Output
-from chyme.models.embedding.minilm_settings import EmbeddingSettings
+from chyme.models.embedding.minilm import EmbeddingSettings
 from chyme.text.decoding import read_text
-from chyme.understanding.classification.outputs import CLASSIFIERS
-from chyme.understanding.classification.result import Classification, from_json
+from chyme.understanding.classification.result import CLASSIFIERS, read_classification
+from chyme.understanding.classification.source_text import content_of
 from chyme.understanding.tags.digest import as_json
 from chyme.understanding.tags.names import TAGS
 from chyme.understanding.tags.proposals import RULES_VERSION, propose_tags
-from chyme.understanding.tags.vectors import embed_tags
+from chyme.understanding.tags.vectors import vectors_of
 
+SECONDS = 120.0
 MAX_INPUT_CHARS = 500_000  # characters of a text: a book's worth
 _TEXTS = (
     "url-crawl-content",
@@ -38,9 +40,8 @@ class Tags(Digester):
     runs = Runs(family="embedding")
     promises = Promises(reusable=False)
 
-    def __init__(self, embedding: EmbeddingSettings | None = None, seconds: float = 120.0) -> None:
+    def __init__(self, embedding: EmbeddingSettings | None = None) -> None:
         self.embedding = embedding or EmbeddingSettings()
-        self.seconds = seconds
 
     @property
     def fingerprint(self) -> str:
@@ -54,31 +55,20 @@ class Tags(Digester):
         return file.kind is not Kind.OTHER
 
     def time_limit(self, source: Source) -> float:
-        return self.seconds
+        return SECONDS
 
     def digest(self, source: Source) -> list[Output]:
-        proposal = propose_tags(_read_classification(source), _read_texts(source))
+        classification = read_classification(content_of(source, name) for name in CLASSIFIERS)
+        proposal = propose_tags(classification, _read_texts(source))
         if proposal is None:
             return [Output(self.name, None)]
-        embedded = embed_tags(proposal.proposed, self.embedding)
-        return [Output(self.name, as_json(proposal), tag_vectors=embedded.vectors)]
-
-
-def _read_classification(source: Source) -> Classification | None:
-    for name in CLASSIFIERS:
-        output = source.output(name)
-        if output is not None and output.content:
-            try:
-                return from_json(output.content)
-            except (ValueError, TypeError, RecursionError):
-                continue
-    return None
+        try:
+            vectors = vectors_of(proposal.proposed, self.embedding)
+        except EngineUnavailable:
+            vectors = ()
+        return [Output(self.name, as_json(proposal), tag_vectors=vectors)]
 
 
 def _read_texts(source: Source) -> dict[str, str]:
     texts = {"file": read_text(source, MAX_INPUT_CHARS).text} if source.file.kind is Kind.TEXT else {}
-    for name in _TEXTS:
-        output = source.output(name)
-        if output is not None and output.content:
-            texts[name] = output.content
-    return texts
+    return texts | {name: content for name in _TEXTS if (content := content_of(source, name))}

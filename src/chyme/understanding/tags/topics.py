@@ -13,7 +13,7 @@ from chyme.text.key_phrases import key_phrases
 from chyme.text.markdown_blocks import Block, BlockType
 from chyme.text.stemmer import fold
 from chyme.text.unspaced_scripts import IDEOGRAPH, RUNS
-from chyme.understanding.titles.placeholders import same_words
+from chyme.understanding.titles.cleanup import same_words
 
 MIN_SCORE = 0.28  # share of the best score that a topic needs
 _MAX_TAG_WORDS = 3  # words of a tag
@@ -111,7 +111,7 @@ def _count_phrases(blocks: Sequence[Block], title: str | None, language: str | N
     for number, (text, weight) in enumerate(units):
         if number and number < 20 and title and same_words(text, title):
             continue
-        for form, begins in _phrases_in(text, empty, language):
+        for form, begins in _phrases_in(text, empty):
             keys = tuple(_comparison_form(word, language) for word in form)
             phrase = found.get(keys)
             if phrase is None:
@@ -128,7 +128,7 @@ def _count_phrases(blocks: Sequence[Block], title: str | None, language: str | N
     return found
 
 
-def _phrases_in(text: str, empty: frozenset[str], language: str | None) -> Iterator[tuple[tuple[str, ...], bool]]:
+def _phrases_in(text: str, empty: frozenset[str]) -> Iterator[tuple[tuple[str, ...], bool]]:
     """Every run of one to three meaningful words, and whether it begins a sentence."""
     run: list[str] = []
     at_start = True

@@ -3,30 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
 
-from chyme.errors import EngineUnavailable
 from chyme.model import TagVector
-from chyme.models.embedding.minilm import load_minilm
-from chyme.models.embedding.minilm_settings import EmbeddingSettings
+from chyme.models.embedding.minilm import EmbeddingSettings, load_minilm
 
 # Single words are closer to related words than to synonyms; in a sentence it is more often the other way round.
 EMBEDDING_TEMPLATE = "a document about {}"
-
-
-class EmbeddingResult(NamedTuple):
-    """A vector for each tag that the model can read, or the reason why there is none."""
-
-    vectors: tuple[TagVector, ...]
-    reason: str | None = None
-
-
-def embed_tags(tags: Iterable[str], settings: EmbeddingSettings) -> EmbeddingResult:
-    """The vectors of the tags, if the embedder is available. Tags work without them."""
-    try:
-        return EmbeddingResult(vectors_of(tags, settings))
-    except EngineUnavailable as error:
-        return EmbeddingResult((), str(error))
 
 
 def vectors_of(tags: Iterable[str], settings: EmbeddingSettings) -> tuple[TagVector, ...]:

@@ -21,13 +21,18 @@ from chyme.understanding.classification.data_descriptions import (
     parse_markdown_table,
 )
 from chyme.understanding.classification.source_text import SourceText
-from chyme.understanding.titles.cleanup import clean_title, name_to_words, strip_markup
-from chyme.understanding.titles.letterheads import is_address_or_list_line, is_company, is_log_line, sender_in
-from chyme.understanding.titles.placeholders import (
+from chyme.understanding.titles.cleanup import (
+    clean_title,
     comparison_key,
+    is_address_or_list_line,
+    is_company,
     is_file_name,
     is_junk,
+    is_log_line,
+    name_to_words,
     same_words,
+    sender_in,
+    strip_markup,
     strip_program_name,
 )
 
@@ -93,13 +98,10 @@ def find_titles(
 ) -> list[Title]:
     """All possible titles, the likeliest first. `topics` serve as the title of a recording that has none better."""
     stem = without_extension(name)
-    candidates = [
-        *_from_properties(source, mime, stem, generator),
-        *_from_text(source, mime),
-        *_from_table(source, mime),
-    ]
+    candidates = [*_from_properties(source, mime, stem), *_from_text(source, mime), *_from_table(source, mime)]
     if source.spoken and topics:
-        candidates.append(_generated(", ".join(topics[:3]), 0.4, source.where))
+        spoken_about = ", ".join(topics[:3])
+        candidates.append(Title(spoken_about, 0.4, source.where, spoken_about))
     candidates += [_from_name(name, stem, mime), *_from_opening(source, mime)]
     cleaned = [replace(title, text=clean_title(title.text, source.text, source.metadata.site)) for title in candidates]
     usable = [
@@ -114,7 +116,7 @@ def find_titles(
     return sorted(agreed, key=lambda title: -title.confidence)
 
 
-def _from_properties(source: SourceText, mime: str, stem: str, generator: str) -> Iterator[Title]:
+def _from_properties(source: SourceText, mime: str, stem: str) -> Iterator[Title]:
     metadata = source.metadata
     title = strip_program_name(metadata.title.strip())
     if not title:
@@ -140,8 +142,7 @@ def _from_properties(source: SourceText, mime: str, stem: str, generator: str) -
 
 
 def _occurs_in(title: str, text: str) -> bool:
-    beginning = text_comparison_key(text[:_BEGINNING])
-    return comparison_key(title) in beginning
+    return comparison_key(title) in text_comparison_key(text[:_BEGINNING])
 
 
 def text_comparison_key(text: str) -> str:
@@ -248,7 +249,8 @@ def _from_table(source: SourceText, mime: str) -> Iterator[Title]:
     if table.caption:
         yield Title(table.caption, 0.6, source.where, table.caption)
     if len(table.names) > 1:
-        yield _generated(f"Table of {', '.join(table.names[:4])}", 0.31, source.where)
+        listing = f"Table of {', '.join(table.names[:4])}"
+        yield Title(listing, 0.31, source.where, listing)
 
 
 def _from_opening(source: SourceText, mime: str) -> Iterator[Title]:
@@ -271,10 +273,6 @@ def _from_name(name: str, stem: str, mime: str) -> Title:
         return Title("", 0.0, _NAME, name)
     plain = name_to_words(strip_markup(stem))
     return Title(plain, MIN_CONFIDENCE if is_junk(plain) else _FROM_NAME, _NAME, name)
-
-
-def _generated(text: str, confidence: float, where: str) -> Title:
-    return Title(text, confidence, where, text)
 
 
 def _with_agreement(title: Title, key: str, others: Sequence[Title], keys: Sequence[str]) -> Title:

@@ -1,24 +1,77 @@
-"""Clean up titles: no markup, dot leaders, page numbers or all capitals, and no longer than a line or two."""
+"""Clean up titles (no markup, dot leaders, page numbers or all capitals), and recognise what is no title.
+
+No title is what programs and templates write where one belongs, a sender's company, an address.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+import unicodedata
+from collections.abc import Iterable, Sequence
 
 from chyme.text.function_words import empty_words
 from chyme.text.markdown_lines import shorten_text
-from chyme.text.unspaced_scripts import RUNS
+from chyme.text.unspaced_scripts import IDEOGRAPH, RUNS
+from chyme.text.word_lists import WordList
 from chyme.understanding.classification.result import TITLE_LENGTH
 
 _BEGINNING = 20_000  # characters of the text in which the words of a title are looked up
+_NAME_LENGTH = 60  # characters of a company's name
 _LEADERS = re.compile(
     r"(?:\s*[._·…]{3,}\s*\d*|\s+(?:page|seite|p\.|s\.)\s*\d{1,4}(?:\s*(?:of|von|/)\s*\d{1,4})?)$", re.I
 )
 _FILLED_IN = re.compile(r"[_.]{3,}")
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
+_LETTER = re.compile(r"[^\W\d_]")
+_DIGIT = re.compile(r"\d")
 _SEPARATORS = re.compile(r"[_]+|(?<=[^\W\d_]{2})-(?=\w)|(?<=\d)-(?=[^\W\d_])|\s+")  # not 2024-01-03, not W-2
 _MARKS = re.compile(r"[<>{}\[\]`|*#\\]+")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z][a-z])")
+_JUNK = WordList(__package__, "placeholders")
+_PROGRAMS = re.compile(
+    r"^(?:microsoft|ms)?\s*(?:office\s+)?(?:word|excel|powerpoint|outlook|publisher|visio|onenote)\s*(?:[-–:]\s*|$)",
+    re.IGNORECASE,
+)
+_EXTENSION = re.compile(
+    r"\.(?:docx?|docm|dotx?|xlsx?|xlsm|pptx?|ppsx?|pdf|odt|ods|odp|rtf|txt|html?|xml|md|indd|qxd|qxp|tex|dvi|ps|eps|ai"
+    r"|cdr|pub|pages|key|numbers|wpd|fm|jpe?g|png|tiff?|gif|csv|tmp|dot|dwg|mp3|wav|m4a|mp4|mov|epub|eml|msg|svg|asp|"
+    r"php|py|js|c|h)$",
+    re.IGNORECASE,
+)
+_NUMBERED = re.compile(
+    r"^(?:slide|folie|page|seite|sheet|tabelle|document|dokument|presentation|book|chapter|kapitel|section|untitled|"
+    r"unbenannt|scan|image|img|figure|table|track|part|teil|appendix|copy|layout|diapositiva|feuil|hoja)[\s_-]*"
+    r"(?:no\.?\s*)?[\divxa-z]{0,4}\.?$",
+    re.IGNORECASE,
+)
+_HEX = re.compile(r"^[\s{(]*(?:[0-9a-f]{8}-[0-9a-f-]{8,27}|[0-9a-f]{12,})[\s)}]*$", re.IGNORECASE)
+_UNFILLED = re.compile(r"<%|%>|\{\{|\}\}|\$\{|^\[[^\]]*\]$|^<[^>]*>$|\?{3,}|\ufffd")
+_ADDRESS = re.compile(r"^(?:https?://|www\.|file:|[a-z]:\\|/)\S*$", re.IGNORECASE)
+_SINGLE_RUN = re.compile(r"^(?=.*[_\d])[\w.+-]+$")  # a file name or an identifier: one run with digits or underscores
+_COMPANY = re.compile(
+    r"(?:^|\s)(?:GmbH(?: & Co\.? KG)?|AG|KG|OHG|UG|mbH|e\. ?K\.?|e\. ?V\.?|Ltd\.?|Limited|Inc\.?|LLC|LLP|PLC|Corp\.?"
+    r"|Co\.|Pty|S\.? ?L\.?(?:U\.?)?|S\. ?A\.?|SARL|SAS|S\. ?[rR]\. ?[lL]\.?|S\.? ?p\.? ?A\.?|B\.? ?V\.?|N\.V\.?|AB|Oyj?"
+    r"|ApS|A/S|Lda\.?|s\.r\.o\.?|d\.o\.o\.?|[Ss]p\. z o\.?o\.?)$"
+)
+# Lines above the name of the addressee.
+_ADDRESSEE = re.compile(
+    r"(?:bill|ship|sold|invoice)[ -]?(?:ed )?to\b|(?:to|an|für|customer|client|cliente|kunde|klant)\W*$"
+    r"|(?:rechnungs|liefer)(?:adresse|anschrift|empfänger)|factur(?:é|ar) [àa]\b|destinata",
+    re.IGNORECASE,
+)
+_LOG_TIME = re.compile(
+    r"^[\[<(]{0,2}(?:\d{4}[-/.]\d\d[-/.]\d\d[T ,]{1,2}\d\d?:\d\d|[A-Z][a-z]{2} {1,2}\d{1,2} \d\d:\d\d:\d\d"
+    r"|\d\d/[A-Z][a-z]{2}/\d{4}:\d\d|\d\d:\d\d:\d\d[.,]\d)"
+)
+_STREET = re.compile(
+    r"^(?:calle|avenida|avda|plaza|rua|via|viale|corso|piazza)\.?\s[A-ZÀ-Ý].{2,40}\d\w?$"
+    r"|^\d{1,4}\w?,?\s(?:rue|avenue|boulevard|bd|place|chemin|allée)\s.{2,40}$"
+    r"|^\d{1,5}\s[A-Z][\w' .]{2,40}\s(?:street|st|road|rd|avenue|ave|lane|ln|drive|dr|boulevard|blvd|way|court)\.?$"
+    r"|^[A-ZÄÖÜ][\w .-]{2,40}(?:straße|strasse|str\.|weg|gasse|platz|allee|ring|damm|ufer|straat|laan|plein)"
+    r"\s?\d{1,4}\w?$",
+    re.IGNORECASE,
+)
+_INGREDIENT = re.compile(r"^\d+(?:[.,/]\d+)?\s?(?:g|kg|ml|cl|dl|l|oz|lbs?|EL|TL|tbsp|tsp|cups?|eggs?|Eier)\b")
 
 
 def name_to_words(stem: str) -> str:
@@ -67,3 +120,70 @@ def _to_normal_case(line: str, text: str) -> str:
         return word.capitalize() if plain in known or len(word) > 4 else word
 
     return _WORD.sub(fix_case, line)
+
+
+def strip_program_name(title: str) -> str:
+    """The title without a leading program name: `Microsoft Word - Contract.doc` is `Contract.doc`."""
+    return _PROGRAMS.sub("", title, count=1).strip() if _PROGRAMS.match(title) else title
+
+
+def same_words(title: str, other: str) -> bool:
+    """Whether two titles are equal apart from case, spaces and punctuation."""
+    if len(title) > 2 * len(other) + 20 or len(other) > 2 * len(title) + 20:
+        return False
+    key = comparison_key(title)
+    return bool(key) and key == comparison_key(other)
+
+
+def comparison_key(text: str) -> str:
+    """The letters and digits of a title in lower case, for comparing titles."""
+    folded = unicodedata.normalize("NFKC", text[:1000]).casefold()
+    return "".join(letter for letter in folded if letter.isalnum())
+
+
+def is_file_name(title: str) -> bool:
+    """Whether it looks like a file name rather than a title."""
+    return _EXTENSION.search(title) is not None or _SINGLE_RUN.match(title) is not None
+
+
+def is_junk(title: str, generator: str = "") -> bool:
+    """Whether a title means nothing: a program's or template's text, a placeholder, numbers or random letters."""
+    line = " ".join(title.split())
+    plain = line.strip(" .:;-–—_*#\"'“”„«»").casefold()
+    if len(plain) < 2 or plain in _JUNK.phrases() or same_words(plain, generator):
+        return True
+    letters = len(_LETTER.findall(line))
+    if letters < 3 and not IDEOGRAPH.search(line):
+        return True
+    if letters < 0.4 * len(line.replace(" ", "")):
+        return True
+    return any(pattern.search(line) for pattern in (_NUMBERED, _HEX, _UNFILLED, _ADDRESS))
+
+
+def is_company(line: str) -> bool:
+    """Whether a line ends like the name of a company."""
+    return len(line) <= _NAME_LENGTH and ":" not in line and _COMPANY.search(line) is not None
+
+
+def is_log_line(line: str) -> bool:
+    """Whether a line begins with a date and time, like the lines of a log."""
+    return _LOG_TIME.match(line) is not None
+
+
+def is_address_or_list_line(line: str) -> bool:
+    """Whether a line is an address, a log line or an ingredient of a recipe, and so no title."""
+    if not _DIGIT.search(line):
+        return False
+    return any(pattern.match(line) for pattern in (_LOG_TIME, _INGREDIENT)) or (
+        len(line) <= _NAME_LENGTH and _STREET.match(line) is not None
+    )
+
+
+def sender_in(lines: Iterable[str]) -> str:
+    """The first line that names a company, before the addressee; empty if none does."""
+    for line in lines:
+        if _ADDRESSEE.match(line):
+            break
+        if is_company(line):
+            return line
+    return ""

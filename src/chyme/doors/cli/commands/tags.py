@@ -12,8 +12,8 @@ from chyme.application.app import App
 from chyme.doors.cli.group_options import GroupOptions, group_options
 from chyme.doors.cli.plurals import format_count
 from chyme.doors.cli.vault_options import open_vault, print_json, printable, vault_options
-from chyme.understanding.tags.vault_tags import DecisionResult
-from chyme.understanding.tags.vault_tags import as_json as shape
+from chyme.understanding.tags.rename_merge_ban import DecisionResult
+from chyme.understanding.tags.rename_merge_ban import as_json as shape
 
 
 @click.group(invoke_without_command=True)

@@ -88,7 +88,7 @@ def add_routes(api: FastAPI, app: App) -> None:
         """Let the machine's value count again; that can be undone, too."""
         require_file(app, path)
         with contextlib.suppress(NothingToChange):
-            app.edits.clear(path, cleared.field)
+            app.edits.change(path, EditRequest(clear=(cleared.field,)))
         return app.documents.show(path)
 
     @api.post("/api/files/{path:path}/rename")

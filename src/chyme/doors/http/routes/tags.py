@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from chyme.application.app import App
 from chyme.doors.http.not_found import NotFound
-from chyme.understanding.tags.vault_tags import DecisionResult, UnknownTag, as_json, filter_tags
+from chyme.understanding.tags.rename_merge_ban import DecisionResult, UnknownTag, as_json, filter_tags
 
 Name = Annotated[str, Field(min_length=1, max_length=200)]
 LAST = 1_000_000

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from sqlite3 import Connection
 
 from chyme.core.pipeline.recorders import RefreshNames
@@ -13,10 +14,10 @@ from chyme.core.vectors import pack_vector, unpack_vector
 from chyme.model import TagVector
 from chyme.understanding.description import describe
 from chyme.understanding.edit_rules import TAGS as TAGS_SET
-from chyme.understanding.edit_rules import TagEdit, tag_edit, tag_value
+from chyme.understanding.edit_rules import current_tag_names, rename_tags_in_edit, tag_edit, tag_value
 from chyme.understanding.tables import edits, tags
+from chyme.understanding.tags.digest import Rule, TagChange, undo_decision
 from chyme.understanding.tags.names import TAG_EMBEDDINGS
-from chyme.understanding.tags.undo import Rule, TagChange, undo_decision
 
 
 class Decision:
@@ -59,12 +60,15 @@ class Decision:
     def replace_tags(self, names: Sequence[str], into: str) -> None:
         """Replace these tags by `into`, at the same position, whether a digest or a person gave them."""
         tags.ensure(self._db, into, self.now)
+        becomes = dict.fromkeys(names, into)
         for file_id, before in self._files.items():
             document = documents.of_file(self._db, file_id)
-            had_new_tag = document is not None and into in document.tags
-            self._assign(file_id, dict.fromkeys(into if name in names else name for name in before))
+            self._assign(file_id, current_tag_names(before, becomes))
             edit = tag_edit(self._edits[file_id])
-            renamed = _rename_in_edit(edit, names, into, had_new_tag)
+            renamed = edit
+            if document is not None and into in document.tags:  # it keeps it, though a person removed one of the others
+                renamed = replace(edit, removed=tuple(name for name in edit.removed if name not in names))
+            renamed = rename_tags_in_edit(renamed, becomes)
             if renamed != edit:
                 self._set_edit(file_id, tag_value(renamed) if renamed.has_changes else None)
         self._delete_unused([*names, into])
@@ -130,14 +134,11 @@ class Decision:
         for file_id in sorted(self._files):
             tags.refresh_digest(self._db, file_id)
             describe(self._db, file_id, self.now, self._refresh_names)
-        for name in sorted(set(self._tags_in_rules())):
+        rules = ((name, before, after) for name, (before, after) in self._rules.items())
+        for name in sorted({tag for rule in rules for tag in rule if isinstance(tag, str)}):
             file_without_vector = tags.find_file_without_vector(self._db, name)
             if file_without_vector is not None:
                 digests.cascade(self._db, file_without_vector, (TAG_EMBEDDINGS,), self.now)
-
-    def _tags_in_rules(self) -> Iterable[str]:
-        for name, (before, after) in self._rules.items():
-            yield from (tag for tag in (name, before, after) if isinstance(tag, str))
 
     def _remember(self, file_id: int) -> None:
         if file_id not in self._files and documents.of_file(self._db, file_id) is not None:
@@ -150,8 +151,7 @@ class Decision:
             tags.set_file_tags(self._db, file_id, [self._tag_id(name) for name in wanted])
 
     def _tag_id(self, name: str) -> int:
-        found = tags.by_name(self._db, name)
-        return found[0] if found else tags.add(self._db, name, self._vectors.get(name), self.now)
+        return tags.ensure(self._db, name, self.now, self._vectors.get(name))
 
     def _set_edit(self, file_id: int, value: object) -> None:
         if value is None:
@@ -165,15 +165,3 @@ class Decision:
         """Delete those of these tags that no file has any more."""
         found = [tags.by_name(self._db, name) for name in names]
         tags.delete_unused(self._db, [row[0] for row in found if row is not None])
-
-
-def _rename_in_edit(edit: TagEdit, names: Sequence[str], into: str, had_new_tag: bool) -> TagEdit:
-    """The edit with the new names. If a person removed one of these tags but the file had `into`, it keeps `into`."""
-
-    def rename(tags_given: Iterable[str]) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(into if name in names else name for name in tags_given))
-
-    if edit.all is not None:
-        return TagEdit(all=rename(edit.all))
-    removed = rename(name for name in edit.removed if not (had_new_tag and name in names))
-    return TagEdit(added=rename(edit.added), removed=removed)

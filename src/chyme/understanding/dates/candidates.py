@@ -1,20 +1,29 @@
-"""Read dates from file names and from what programs wrote into files."""
+"""Find candidates for the date of a document: in its text, in its name, and in the stamps that programs write."""
 
 from __future__ import annotations
 
 import re
+from collections import Counter
+from dataclasses import replace
 from datetime import date, timedelta
 from email.utils import parsedate_tz
 
 from chyme.understanding.classification.result import Candidate
+from chyme.understanding.dates.context import prepare_context, score_date
 from chyme.understanding.dates.day_month_order import order_of, resolve_mention
 from chyme.understanding.dates.forms import find_mentions
 
+LABELLED = 0.75  # the confidence from which on a date has a label
 # The confidence of a stamp, by its source.
 TRUST = {"exif": 0.95, "mail": 0.97, "published": 0.92, "properties": 0.62, "modified": 0.4}
 _OTHER_TRUST = 0.6
 NAME = "name"
 _MAX_LENGTH = 200  # characters of a stamp or a name
+_MAX_FOUND = 50
+_FIRST, _LAST = 600, 200  # mentions that are scored
+_HEAD, _TAIL, _SAMPLE, _SAMPLES = 100_000, 30_000, 10_000, 8  # characters of a long text that are read
+_REPEATED, _MAX_REPEATED = 0.03, 0.06  # bonus for each repetition in a text, and its maximum
+_CLOSE, _DOUBT = 0.02, 0.6  # difference up to which two dates are equally likely, and the factor for them then
 # What programs write if they do not know the date: the first day of their clock, the day their template was made.
 _MADE_UP = frozenset(
     {"1970-01-01", "1969-12-31", "1980-01-01", "1979-12-31", "1601-01-01", "1899-12-30", "1899-12-31", "1900-01-01"}
@@ -29,6 +38,47 @@ _COMPACT = re.compile(r"(?<!\d)((?:19|20)\d{2})(\d{2})(\d{2})(?:(?=\D|$)|(?=[01]
 _YEAR_MONTH = re.compile(r"(?<![\d.,-])((?:19|20)\d{2})[-. ](0[1-9]|1[0-2])(?!\d|[.-]\d)")
 _YEAR = re.compile(r"(?<![\d.,-])((?:19|20)\d{2})(?![\d,-])")
 _FULL, _MONTH, _ONLY_YEAR, _UNCLEAR = 0.8, 0.55, 0.3, 0.45
+
+
+def find_dates(text: str, language: str | None, where: str, today: date) -> list[Candidate]:
+    """Every date in a text, the likeliest first, each once and with the characters it was read from.
+
+    Only the beginning, the end and samples between them are read of a long text.
+    """
+    mentions = find_mentions(text, _parts_to_read(len(text)), language, today)
+    if len(mentions) > _FIRST + _LAST:
+        mentions = mentions[:_FIRST] + mentions[-_LAST:]
+    context = prepare_context(text, mentions, today)
+    orders = {
+        mark: order_of(text, mentions, mark, language)
+        for mark in {mention.mark for mention in mentions if mention.swappable}
+    }
+    best: dict[str, Candidate] = {}
+    times: Counter[str] = Counter()
+    for i, mention in enumerate(mentions):
+        iso, trust, ambiguous = resolve_mention(mention, orders.get(mention.mark), today)
+        dated = Candidate(iso, text[mention.start : mention.end], where, score_date(context, i, iso) * trust, ambiguous)
+        times[iso] += 1
+        if iso not in best or dated.confidence > best[iso].confidence:
+            best[iso] = dated
+    for iso, dated in best.items():
+        best[iso] = replace(dated, confidence=dated.confidence + min(_MAX_REPEATED, _REPEATED * (times[iso] - 1)))
+    return _doubt_ties(sorted(best.values(), key=lambda dated: -dated.confidence)[:_MAX_FOUND])
+
+
+def _doubt_ties(found: list[Candidate]) -> list[Candidate]:
+    """Lower the confidence of all dates if the best two are equally likely and have no label."""
+    if len(found) < 2 or found[0].confidence >= LABELLED or found[0].confidence - found[1].confidence > _CLOSE:
+        return found
+    return [replace(candidate, confidence=candidate.confidence * _DOUBT) for candidate in found]
+
+
+def _parts_to_read(length: int) -> list[tuple[int, int]]:
+    if length <= _HEAD + _TAIL + _SAMPLE * _SAMPLES:
+        return [(0, length)]
+    step = (length - _HEAD - _TAIL) // (_SAMPLES + 1)
+    middle = [(_HEAD + step * number, _HEAD + step * number + _SAMPLE) for number in range(1, _SAMPLES + 1)]
+    return [(0, _HEAD), *middle, (length - _TAIL, length)]
 
 
 def from_stamp(value: str, where: str, today: date) -> Candidate | None:

@@ -11,13 +11,12 @@ from chyme.core.pipeline.recorders import RefreshNames
 from chyme.core.store.sqlite.database import Database
 from chyme.errors import UsageError
 from chyme.model import iso
+from chyme.text.spelling_variants import comparison_key
 from chyme.understanding.tables import tags
 from chyme.understanding.tables.tags import Holder, TagCount
-from chyme.understanding.tags.decision import Decision
-from chyme.understanding.tags.digest import Rules
-from chyme.understanding.tags.lookup import current_names, match_spelling
-from chyme.understanding.tags.names import comparison_key, parse_typed_tag, unknown_tag_message
-from chyme.understanding.tags.similarity import Pair, close_pairs
+from chyme.understanding.tags.names import Rules, current_names, match_spelling, parse_typed_tag, unknown_tag_message
+from chyme.understanding.tags.same_meaning import Pair, close_pairs
+from chyme.understanding.tags.undoable_decision import Decision
 
 MAX_COMPARED = 3000  # tags that are compared in pairs: the work grows with the square of their number
 MAX_PAIRS = 100

@@ -1,4 +1,4 @@
-"""Assign tags to a file in the transaction that stores their proposal, preferring the vault's tags to new ones."""
+"""Replace proposed tags by tags that the vault already has, in the transaction that assigns them to a file."""
 
 from __future__ import annotations
 
@@ -8,23 +8,22 @@ from sqlite3 import Connection
 
 from chyme.core.vectors import normalise
 from chyme.model import File, Output, TagVector
+from chyme.text.spelling_variants import comparison_key
 from chyme.understanding.classification.result import MAX_TAGS
 from chyme.understanding.tables import tags
-from chyme.understanding.tags.digest import apply_rules, as_json, from_json
-from chyme.understanding.tags.names import TAG_EMBEDDINGS, TAGS, comparison_key
-from chyme.understanding.tags.similarity import TagBits, find_same_meaning, nearest, sign_bits
+from chyme.understanding.tags.digest import as_json, from_json
+from chyme.understanding.tags.names import apply_rules
+from chyme.understanding.tags.same_meaning import TagBits, find_same_meaning, nearest, sign_bits
 
 
 def assign_tags(db: Connection, file: File, output: Output, now: str) -> str | None:
-    """Return the content to store for the output; if it proposes tags, assign them to the file first.
+    """Assign the proposed tags to the file, or tags of the vault in their place; returns the content to store.
 
     Two files that propose the same new tag share it: the second one finds the tag that the first one created.
     """
-    if output.name != TAGS:
-        return output.content
     tag_digest = from_json(output.content)
     if tag_digest is None:
-        remove_tags(db, file.id)
+        tags.set_file_tags(db, file.id, ())
         return output.content
     vocabulary = _Vocabulary(db, {vector.tag: vector for vector in output.tag_vectors}, now)
     chosen: dict[str, int] = {}
@@ -41,18 +40,6 @@ def assign_tags(db: Connection, file: File, output: Output, now: str) -> str | N
             reused[proposed] = name
     tags.set_file_tags(db, file.id, list(chosen.values()))
     return as_json(replace(tag_digest, tags=tuple(chosen), reused=reused))
-
-
-def store_tag_vectors(db: Connection, output: Output) -> None:
-    """Store the vectors of tags that have none, or only one of another model."""
-    if output.name == TAG_EMBEDDINGS:
-        for vector in output.tag_vectors:
-            tags.set_missing_vector(db, vector)
-
-
-def remove_tags(db: Connection, file_id: int) -> None:
-    """Remove all tags of the file, and delete those that no other file has. People's decisions about them stay."""
-    tags.set_file_tags(db, file_id, ())
 
 
 class _Vocabulary:
@@ -87,11 +74,9 @@ class _Vocabulary:
         found = tags.by_name(self._db, name)
         if found is None:
             return None
-        tag_id, model = found
-        vector = self._vectors.get(name)
-        if vector is not None and vector.model != model:
-            tags.set_vector(self._db, tag_id, vector)
-        return name, tag_id
+        if name in self._vectors:
+            tags.set_missing_vector(self._db, self._vectors[name])
+        return name, found[0]
 
     def _find_variant(self, name: str) -> str | None:
         """The tag that is only spelt differently, or what people made of it; `name` itself if there is none."""

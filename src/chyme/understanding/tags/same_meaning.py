@@ -1,0 +1,156 @@
+"""Decide whether two tags mean the same, by their vectors and by differences in their words.
+
+To vectors, opposites, members of one series, and a subject and one of its parts are almost the same: words keep them
+apart, however close a model finds their meanings.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+import re
+from collections.abc import Iterable, Sequence
+from functools import cache
+from itertools import combinations
+from typing import NamedTuple
+
+from chyme.core.vectors import Vector
+from chyme.text.spelling_variants import comparison_key
+from chyme.text.stemmer import fold
+from chyme.text.word_lists import WordList
+
+# Measured with all-MiniLM-L6-v2 on 161 pairs of equal tags and 273 pairs of different ones: .90 joins 94 and none,
+# .86 joins 114 and none, but among all other tags it joins more that are merely close.
+SAME_MEANING = 0.90  # cosine from which on one tag replaces the other
+CLOSE = 0.80  # cosine from which on a person is asked whether two tags are one
+RESCORE_COUNT = 32  # nearest tags by sign bits whose vectors are compared
+_MAX_DIFFERENT = 0.3  # share of signs that may differ: close tags differ in a fifth of them, and chance adds little
+_WORD = re.compile(r"[^\W_]+")
+_NUMBER = re.compile(r"\d+")
+_NUMBER_WORDS = WordList(__package__, "number_words")
+_EXCLUSIVE_WORDS = WordList(__package__, "exclusive_words")
+_SUBJECT_ENDINGS = ("ese", "ish", "ian", "ing", "ment", "an", "en", "er", "or", "ee", "y", "a", "e", "")
+_FUNCTION_WORDS = frozenset(("a", "an", "and", "at", "by", "for", "from", "in", "of", "on", "s", "the", "to", "with"))
+_NEGATING_PREFIXES = ("non", "anti", "un", "in", "dis", "de", "counter", "pre", "post", "pro")
+TagBits = tuple[int, bytes]  # tag id, signs of its vector; a plain tuple, because thousands are read at once
+
+
+class KnownTag(NamedTuple):
+    """A tag with its vector."""
+
+    id: int
+    name: str
+    vector: Vector
+
+
+class Pair(NamedTuple):
+    """Two tags that may be one."""
+
+    one: str
+    other: str
+    likeness: float
+
+
+def sign_bits(vector: Sequence[float]) -> bytes:
+    """One bit for the sign of each value; near vectors differ in few bits."""
+    bits = 0
+    for value in vector:
+        bits = bits << 1 | (value > 0)
+    return bits.to_bytes((len(vector) + 7) // 8, "big")
+
+
+def nearest(code: bytes, known: Iterable[TagBits]) -> list[int]:
+    """The ids of the tags whose signs differ least. Fast enough for thousands of tags, many times a second."""
+    bits, read, size = int.from_bytes(code, "big"), int.from_bytes, len(code)
+    found = [((bits ^ read(other, "big")).bit_count(), id_) for id_, other in known if len(other) == size]
+    return [id_ for _, id_ in heapq.nsmallest(RESCORE_COUNT, found)]
+
+
+def find_same_meaning(tag: str, vector: Vector, known: Iterable[KnownTag]) -> KnownTag | None:
+    """The closest tag with the same meaning; None if there is none."""
+    alike = [
+        (likeness, -candidate.id, candidate)
+        for candidate in known
+        if (likeness := likeness_of(vector, candidate.vector)) >= SAME_MEANING and may_be_one(tag, candidate.name)
+    ]
+    return max(alike)[2] if alike else None
+
+
+def likeness_of(one: Vector, other: Vector) -> float:
+    """The cosine of two vectors of length 1."""
+    return 1 - math.dist(one, other) ** 2 / 2 if len(one) == len(other) else -1.0
+
+
+def close_pairs(known: Sequence[KnownTag]) -> list[Pair]:
+    """All pairs that may be one tag, the closest first. Sign bits exclude distant pairs; they seldom err by so much."""
+    coded = [(tag, int.from_bytes(sign_bits(tag.vector), "big")) for tag in known]
+    found = []
+    for (tag, bits), (other, other_bits) in combinations(coded, 2):
+        if (bits ^ other_bits).bit_count() > _MAX_DIFFERENT * len(tag.vector):
+            continue
+        likeness = likeness_of(tag.vector, other.vector)
+        if likeness >= CLOSE and may_be_one(tag.name, other.name):
+            found.append(Pair(tag.name, other.name, likeness))
+    return sorted(found, key=lambda pair: (-pair.likeness, pair.one, pair.other))
+
+
+def may_be_one(tag: str, other: str) -> bool:
+    """Whether nothing in their words shows that they differ."""
+    words, other_words = _words(tag), _words(other)
+    if _numbers(words) != _numbers(other_words):
+        return False
+    only_first, only_second = _words_not_in(words, other_words), _words_not_in(other_words, words)
+    if not only_first or not only_second:
+        return not only_first and not only_second  # otherwise one has all words of the other and more, and is narrower
+    return not any(_exclude_each_other(word, other_word) for word in only_first for other_word in only_second)
+
+
+def _words(tag: str) -> list[str]:
+    return [word for word in _WORD.findall(fold(tag)) if word not in _FUNCTION_WORDS]
+
+
+def _numbers(words: list[str]) -> list[str]:
+    """The numbers written as words, digits or Roman numerals."""
+    found = [number for word in words for number in (_NUMBER.findall(word) or [_number_words().get(word, "")])]
+    return sorted(number for number in found if number)
+
+
+def _words_not_in(words: list[str], others: list[str]) -> list[str]:
+    """The words that are not among the others, in singular or plural."""
+    known = {comparison_key(word) for word in others}
+    return [word for word in words if comparison_key(word) not in known]
+
+
+def _exclude_each_other(word: str, other: str) -> bool:
+    rows = _rows()
+    positions, other_positions = rows.get(word, {}), rows.get(other, {})
+    if any(row in other_positions and other_positions[row] != place for row, place in positions.items()):
+        return True
+    return _is_negation(word, other) or _is_negation(other, word) or _share_root(word, other)
+
+
+def _is_negation(word: str, other: str) -> bool:
+    return any(word == prefix + other for prefix in _NEGATING_PREFIXES)
+
+
+def _share_root(word: str, other: str) -> bool:
+    """Whether both derive from one root: buyer and buying, Sweden and Swedish."""
+    roots = {word[: len(word) - len(ending)] for ending in _SUBJECT_ENDINGS if word.endswith(ending)}
+    other_roots = {other[: len(other) - len(ending)] for ending in _SUBJECT_ENDINGS if other.endswith(ending)}
+    return any(len(root) > 2 for root in roots & other_roots)
+
+
+@cache
+def _number_words() -> dict[str, str]:
+    lines = _NUMBER_WORDS.sections[""]
+    return {word: str(number) for number, line in enumerate(lines) for word in line.split()}
+
+
+@cache
+def _rows() -> dict[str, dict[int, int]]:
+    found: dict[str, dict[int, int]] = {}
+    for row, line in enumerate(_EXCLUSIVE_WORDS.sections[""]):
+        for place, words in enumerate(line.split()):
+            for word in words.split("|"):
+                found.setdefault(word, {})[row] = place
+    return found
