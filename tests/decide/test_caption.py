@@ -7,7 +7,7 @@ import json
 import pytest
 from upstreams import upstream
 
-from chyme.pictures.captions import (
+from chyme.pictures.captions_without_model import (
     PAGE_WORDS,
     as_json,
     compose_caption,

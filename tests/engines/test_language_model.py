@@ -28,8 +28,7 @@ from chyme.errors import (
 from chyme.models.providers.endpoints import LanguageSettings, VisionSettings
 from chyme.models.providers.health_reports import KeyRefused
 from chyme.models.providers.invalid_answer import InvalidAnswer
-from chyme.speech.transcripts.answer_cache import AnswerCache
-from chyme.speech.transcripts.language_model import TimeBudget, ask_for_corrections, ask_for_summary
+from chyme.speech.transcripts.language_model import AnswerCache, TimeBudget, ask_for_corrections, ask_for_summary
 from chyme.speech.transcripts.language_model_schemas import CorrectedSegments
 
 KEY = "sk-very-secret"

@@ -15,8 +15,7 @@ from PIL import Image, ImageDraw, ImageOps
 from chyme.errors import EngineUnavailable, UnreadableFile
 from chyme.models.weights.catalog import OBJECTS
 from chyme.models.weights.folder import path_of
-from chyme.pictures.coco_labels import CATEGORIES, NAMES
-from chyme.pictures.object_detector import DetectorSettings, detect, fingerprint
+from chyme.pictures.object_detector import CATEGORIES, NAMES, DetectorSettings, detect, fingerprint
 from chyme.pictures.scene import Scene, analyse_scene
 
 SCENES = Path(__file__).parents[1] / "samples" / "scenes"

@@ -26,12 +26,10 @@ from chyme.models.weights.catalog import VOICES
 from chyme.models.weights.folder import path_of
 from chyme.models.weights.onnx_session import open_session
 from chyme.models.weights.onnx_writer import OnnxFile
-from chyme.speech.voices.diarization import separate_speakers, voices_of
+from chyme.speech.voices.campplus_network import RATE, spectrum
+from chyme.speech.voices.diarization import Window, cluster_vectors, separate_speakers, voices_of
 from chyme.speech.voices.encoder import LENGTH, MODEL, SHORTEST, Encoder, load
-from chyme.speech.voices.linkage import cluster_vectors
-from chyme.speech.voices.spectrum import RATE, spectrum
 from chyme.speech.voices.torch_file import read_tensors
-from chyme.speech.voices.window import Window
 
 SAMPLES = Path(__file__).parents[1] / "samples" / "speech"
 SIZE = 24  # of the vectors that are made up here

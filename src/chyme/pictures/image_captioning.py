@@ -10,10 +10,10 @@ from chyme.digester import Calls, Makes, Promises, Runs, Source
 from chyme.model import File, Form, Kind, Lane, Output
 from chyme.models.model_digesters import VisionModelDigester
 from chyme.models.providers.endpoints import VisionSettings
-from chyme.pictures.captions import as_json, compose_caption, count_text_words, sort_of_picture, words_in
+from chyme.pictures.captions_without_model import as_json, compose_caption, count_text_words, sort_of_picture, words_in
 from chyme.pictures.image_objects import not_sent_note
+from chyme.pictures.image_preview import preview_of
 from chyme.pictures.objects import clean_line
-from chyme.pictures.preview_output import preview_of
 from chyme.pictures.scene import PNG_HEAD, analyse_scene
 from chyme.pictures.vision_model import PROMPTS, ask_for_caption
 from chyme.text.model_output import plain_line, remove_invisible

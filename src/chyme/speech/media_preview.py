@@ -7,7 +7,7 @@ import json
 from chyme.core.package_versions import describe_versions
 from chyme.digester import Digester, Makes, Runs, Source
 from chyme.model import File, Form, Kind, Output
-from chyme.speech.media.limits import MediaLimits
+from chyme.speech.media.container import MediaLimits
 
 BYTES_A_SECOND = 1 << 20  # the slowest pace that still counts as progress
 

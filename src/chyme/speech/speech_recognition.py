@@ -13,9 +13,8 @@ from chyme.errors import EngineUnavailable
 from chyme.model import Artifact, File, Form, Kind, Lane, Output, Transcript, Turn, Voice, Word
 from chyme.models.weights.catalog import VOICES
 from chyme.models.weights.folder import path_of
-from chyme.speech.media.limits import MediaLimits
-from chyme.speech.recognition.endpoint import SpeechEndpoint
-from chyme.speech.recognition.whisper_settings import SpeechSettings
+from chyme.speech.media.container import MediaLimits
+from chyme.speech.recognition.settings import SpeechEndpoint, SpeechSettings
 from chyme.speech.transcripts import json_format as transcripts
 from chyme.speech.transcripts.subtitles import srt, vtt
 from chyme.speech.transcripts.utterances import SpokenWord, utterances
@@ -23,7 +22,7 @@ from chyme.speech.voices import json_format as sounds
 from chyme.speech.voices.speaker_labels import label_segments
 
 if TYPE_CHECKING:
-    from chyme.speech.voices.window import Window
+    from chyme.speech.voices.diarization import Window
 
 PREVIEW = "media-preview"
 SUBTITLES = ("subtitles.srt", "subtitles.vtt")

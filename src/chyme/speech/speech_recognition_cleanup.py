@@ -12,12 +12,17 @@ from chyme.model import Artifact, File, Form, Kind, Lane, Output, Transcript
 from chyme.models.model_digesters import LanguageModelDigester, fingerprint_with_model
 from chyme.models.providers.endpoints import LanguageSettings
 from chyme.models.providers.invalid_answer import InvalidAnswer
-from chyme.speech.transcripts.answer_cache import AnswerCache
-from chyme.speech.transcripts.batches import batches, key_of
+from chyme.speech.transcripts.answer_checks import check_correction, check_numbering
 from chyme.speech.transcripts.cleanup_rules import RULES, clean_segments
-from chyme.speech.transcripts.correction_checks import check_correction, check_numbering
 from chyme.speech.transcripts.json_format import as_json, from_json
-from chyme.speech.transcripts.language_model import PROMPTS, TimeBudget, ask_for_corrections
+from chyme.speech.transcripts.language_model import (
+    PROMPTS,
+    AnswerCache,
+    TimeBudget,
+    ask_for_corrections,
+    batches,
+    key_of,
+)
 from chyme.speech.transcripts.subtitles import srt, vtt
 from chyme.text.model_output import plain_text
 

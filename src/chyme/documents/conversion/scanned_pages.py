@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from chyme.documents.conversion.scan_rendering import CannotDraw, draw
 from chyme.documents.conversion.scan_results import Scan, ScanReader
 from chyme.errors import EngineUnavailable
-from chyme.imaging.ocr.engine_interface import unread_note
+from chyme.imaging.ocr.engines import unread_note
 from chyme.text.number_ranges import format_ranges
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from chyme.imaging.decoding.decoder_interface import ENDS_EARLY, RAW, DecodedIma
 from chyme.imaging.decoding.headers import ends_early, jxl_size
 from chyme.imaging.decoding.metadata import exif_in, exif_of, facts_of, orientation_of
 from chyme.imaging.decoding.pillow import open_header, pillow_limits, upright_size
-from chyme.imaging.decoding.resizing import fit_size, shrink
+from chyme.imaging.decoding.pixel_conversion import fit_size, shrink
 
 if TYPE_CHECKING:
     from PIL import ImageFile

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from chyme.imaging.decoding.decoder_interface import CUT, DAMAGED, ENDS_EARLY, SMALL, DecodedImage, DecodeRequest
 from chyme.imaging.decoding.decoders import decode_pillow_frame, decode_raw_preview
-from chyme.imaging.decoding.headers import ends_early
+from chyme.imaging.decoding.headers import ends_early, tiff_size
 from chyme.imaging.decoding.pillow import open_header, pillow_limits, upright_size
-from chyme.imaging.decoding.resizing import scale_to_grey, shrink
-from chyme.imaging.decoding.tiff import tiff_size
+from chyme.imaging.decoding.pixel_conversion import scale_to_grey, shrink
 
 if TYPE_CHECKING:
     from PIL import Image

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from chyme.imaging.decoding.decoder_interface import UnsupportedEncoding
-from chyme.imaging.decoding.resizing import BAND, reduction, shrink
+from chyme.imaging.decoding.pixel_conversion import BAND, reduction, shrink
 
 if TYPE_CHECKING:
     from PIL import Image

@@ -21,13 +21,12 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from chyme.errors import DigestError, EngineUnavailable, LimitReached, UnreadableFile, UnsupportedFile
 from chyme.files.kind_detection import HEAD_BYTES, identify
-from chyme.imaging.decoding.colour_profiles import convert_to_srgb
-from chyme.imaging.decoding.decoder_interface import DecodedImage, DecodeRequest, UnsupportedEncoding
+from chyme.imaging.decoding.decoder_interface import MB, DecodedImage, DecodeRequest, PictureLimits, UnsupportedEncoding
 from chyme.imaging.decoding.decoders import DECODERS, decode_pillow_frame, decode_with_pillow
 from chyme.imaging.decoding.fallback_decoders import fallback_decoders, note_missing_part
 from chyme.imaging.decoding.headers import ends_early
-from chyme.imaging.decoding.limits import MB, PictureLimits
 from chyme.imaging.decoding.pillow import open_header, pillow_limits, rotate_upright, too_large
+from chyme.imaging.decoding.pixel_conversion import convert_to_srgb
 
 if TYPE_CHECKING:
     from PIL import Image

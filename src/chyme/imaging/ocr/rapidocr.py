@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from chyme.errors import EngineUnavailable
-from chyme.imaging.ocr.engine_interface import Line, OcrResult, Quad, Word, bounding_box, cut_quad
+from chyme.imaging.ocr.engines import Line, OcrResult, Quad, Word, bounding_box, cut_quad
 
 if TYPE_CHECKING:
     import numpy

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from chyme.errors import DigestError, UnreadableFile
 from chyme.imaging.thumbnails import make_preview_and_thumbnail
 from chyme.model import Artifact
-from chyme.speech.media.container import open_container
-from chyme.speech.media.container_info import (
+from chyme.speech.media.container import (
+    MediaLimits,
     audio_facts,
     chapters_in,
     container_name,
@@ -20,11 +20,10 @@ from chyme.speech.media.container_info import (
     find_audio_stream,
     find_video_stream,
     is_undecodable,
+    open_container,
     video_facts,
 )
-from chyme.speech.media.cover_art import cover_of
-from chyme.speech.media.limits import MediaLimits
-from chyme.speech.media.posters import Poster, poster_of
+from chyme.speech.media.posters_and_covers import Poster, cover_of, poster_of
 from chyme.speech.media.stream_scan import StreamScan, scan_streams
 from chyme.speech.media.tags import place_in, tags_in
 

@@ -7,8 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from chyme.speech.media.container_info import is_undecodable
-from chyme.speech.media.limits import MediaLimits
+from chyme.speech.media.container import MediaLimits, is_undecodable
 from chyme.speech.media.waveform import Waveform
 
 if TYPE_CHECKING:

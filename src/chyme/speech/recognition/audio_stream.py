@@ -6,9 +6,7 @@ from collections.abc import Generator, Iterator
 from typing import TYPE_CHECKING, Any
 
 from chyme.errors import UnreadableFile
-from chyme.speech.media.container import open_container
-from chyme.speech.media.container_info import find_audio_stream, is_undecodable
-from chyme.speech.media.limits import MediaLimits
+from chyme.speech.media.container import MediaLimits, find_audio_stream, is_undecodable, open_container
 from chyme.speech.media.preview import Recording
 from chyme.speech.media.stream_scan import GAP, MAX_FAILURES, MAX_INITIAL_FAILURES
 

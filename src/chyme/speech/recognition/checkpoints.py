@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from chyme.speech.recognition.hallucination_filter import WhisperWord
-from chyme.speech.voices.window import Window
+from chyme.speech.voices.diarization import Window
 
 NAME = "stretches.jsonl"
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from chyme.core.files.untrusted_files import open_untrusted, write_atomically
 from chyme.speech.recognition.voice_activity import SpeechSpan
-from chyme.speech.voices.window import Window
+from chyme.speech.voices.diarization import Window
 
 INDEX = "pieces.json"
 INDEX_BYTES = 64 << 20

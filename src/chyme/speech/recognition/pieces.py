@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from chyme.errors import EngineUnavailable
-from chyme.speech.media.limits import MediaLimits
+from chyme.speech.media.container import MediaLimits
 from chyme.speech.media.preview import Recording
 from chyme.speech.recognition.audio_stream import RATE, read_samples
 from chyme.speech.recognition.piece_index import Piece, PreparedRecording, load_prepared, write_index
 from chyme.speech.recognition.voice_activity import SpeechDetector, SpeechSpan
-from chyme.speech.voices.window import Window
+from chyme.speech.voices.diarization import Window
 
 if TYPE_CHECKING:
     import numpy as np

@@ -8,12 +8,13 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import accumulate, pairwise
 from typing import Any
 
 from chyme.model import Segment, Word
-from chyme.speech.recognition.languages import WITHOUT_BLANKS, code_of
 from chyme.speech.recognition.piece_index import Piece
+from chyme.text.word_lists import WordList
 
 MAX_SECONDS = 1e6  # no piece is this long in seconds: such times are nanoseconds
 PAUSE = 1.0  # pause in seconds that separates segments when the service gives none
@@ -232,3 +233,17 @@ def _parse_language(value: object) -> str | None:
     name = value.strip().lower()
     code = _CODE.fullmatch(name)
     return code_of(name) or (code[1] if code else None)
+
+
+WITHOUT_BLANKS = frozenset({"zh", "yue", "ja", "th", "lo", "my", "km", "bo"})  # no spaces between words
+_LANGUAGES = WordList(__package__, "languages")
+
+
+def code_of(name: str) -> str | None:
+    """`en` for english; None when it is not one of Whisper's languages."""
+    return _codes_by_name().get(name)
+
+
+@cache
+def _codes_by_name() -> dict[str, str]:
+    return {name: code for code, name in (line.split(maxsplit=1) for line in _LANGUAGES.sections[""])}

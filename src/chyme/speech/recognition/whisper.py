@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from chyme.errors import EngineUnavailable
 from chyme.speech.recognition.hallucination_filter import WhisperResult, WhisperWord, is_doubtful, quality_score
-from chyme.speech.recognition.whisper_settings import SpeechSettings, model_folder
+from chyme.speech.recognition.settings import SpeechSettings, model_folder
 
 if TYPE_CHECKING:
     import numpy as np

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
+from functools import cache
+from itertools import islice, product
 
 from chyme.model import Segment
-from chyme.speech.transcripts.fillers import KNOWN, is_filler, stutter_phrases, stutter_words
 from chyme.text.function_words import begins_a_sentence, function_words
 from chyme.text.word_lists import WordList
 
@@ -243,3 +243,43 @@ def _needs_full_stop(segments: Sequence[Segment], index: int, text: str, languag
         return True
     word = _split_marks(following.text.split(maxsplit=1)[0]).word
     return begins_a_sentence(word, language)
+
+
+# A sound in one language is a word in another: `um` is German and Portuguese, `er` German and Dutch.
+_FILLERS = {
+    "en": r"u+m+|u+h+m*|e+r+m+|er|ehm+",
+    "de": r"ä+h+m*|ö+h+m*|e+h+m+|ühm+|uhm+",
+    "fr": r"e+u+h+m*|h+e+u+h*|ehm+",
+    "es": r"eh+m*|em+|uhm+",
+    "it": r"eh+m+|uhm+|ehmm+",
+    "nl": r"u+h+m*|e+h+m*|e+u+h+m*",
+    "pt": r"ehm+|uhm+|ahm+|ã+h+m*",
+}
+_FILLERS_ELSEWHERE = r"uhm+|ehm+|ähm+"
+
+_SAID_ONCE = WordList(__package__, "said_once")
+_ARTICLES, _BEFORE_ARTICLES = WordList(__package__, "articles"), WordList(__package__, "before_articles")
+KNOWN = tuple(_FILLERS)
+
+
+@cache
+def filler_pattern(language: str | None) -> re.Pattern[str]:
+    """Matches one whole word that is only a sound, ignoring case."""
+    return re.compile(_FILLERS.get(language or "", _FILLERS_ELSEWHERE), re.IGNORECASE)
+
+
+def stutter_words(language: str | None) -> frozenset[str]:
+    """Words, in lower case, whose immediate repetition is a stutter."""
+    return _SAID_ONCE.words(language or "")
+
+
+@cache
+def stutter_phrases(language: str | None) -> frozenset[tuple[str, str]]:
+    """Pairs of words, in lower case, whose immediate repetition is a stutter."""
+    known = language or ""
+    return frozenset(product(_BEFORE_ARTICLES.words(known), _ARTICLES.words(known)))
+
+
+def is_filler(word: str, language: str | None) -> bool:
+    """Whether a bare word is only a sound. In capitals it is an abbreviation: ER, UM."""
+    return filler_pattern(language).fullmatch(word) is not None and (len(word) < 2 or not word.isupper())

@@ -12,10 +12,9 @@ from chyme.errors import EngineUnavailable
 from chyme.models.weights.catalog import VOICES
 from chyme.models.weights.folder import read_files
 from chyme.models.weights.onnx_session import open_session
-from chyme.speech.voices.campplus_network import BANDS, SOUND, SPREAD, build_network, spread
-from chyme.speech.voices.spectrum import RATE, spectrum
+from chyme.speech.voices.campplus_network import BANDS, RATE, SOUND, SPREAD, build_network, spectrum, spread
+from chyme.speech.voices.diarization import Window
 from chyme.speech.voices.torch_file import read_tensors
-from chyme.speech.voices.window import Window
 
 if TYPE_CHECKING:
     import numpy

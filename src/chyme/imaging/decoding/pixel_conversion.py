@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -99,3 +100,29 @@ def scale_to_grey(values: Any) -> Image.Image:
         band = (values[top : top + rows].astype(numpy.float64) - low) * (255.0 / span)
         levels[top : top + rows] = numpy.nan_to_num(band, nan=0.0, posinf=255.0, neginf=0.0).clip(0, 255).round()
     return Image.fromarray(levels)
+
+
+PROFILE_BYTES = 4 << 20  # real ones have some kilobytes, print profiles a few megabytes
+
+
+def convert_to_srgb(image: Image.Image, profile: object) -> Image.Image:
+    """The image as RGB in sRGB. Ignores a profile that is broken or does not fit the image."""
+    if isinstance(profile, bytes) and 128 <= len(profile) <= PROFILE_BYTES and image.mode in ("RGB", "CMYK"):
+        image = _apply_profile(image, profile)
+    return image if image.mode == "RGB" else image.convert("RGB")
+
+
+def _apply_profile(image: Image.Image, profile: bytes) -> Image.Image:
+    from PIL import ImageCms
+
+    space = profile[16:20]
+    if space != (b"RGB " if image.mode == "RGB" else b"CMYK"):
+        return image
+    try:
+        embedded = ImageCms.ImageCmsProfile(io.BytesIO(profile))
+        if image.mode == "RGB" and "sRGB" in ImageCms.getProfileDescription(embedded):
+            return image
+        transform = ImageCms.buildTransform(embedded, ImageCms.createProfile("sRGB"), image.mode, "RGB")
+        return ImageCms.applyTransform(image, transform) or image
+    except (ImageCms.PyCMSError, OSError, ValueError, TypeError):
+        return image
