@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import functools
 import io
-from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from chyme.core.package_versions import describe_versions
 from chyme.errors import EngineUnavailable, UnreadableFile
 from chyme.models.weights.catalog import OBJECTS
 from chyme.models.weights.folder import path_of, read_files
+from chyme.text.word_lists import WordList
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
 SIDE = 300  # the size the network was trained on; the picture is squeezed to a square
 GRAPH, TEXT_GRAPH = (member.filename for member in OBJECTS.members)
 PACKAGE = "opencv-python-headless"
+_COCO_OBJECTS = WordList(__package__, "coco_objects")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +52,20 @@ def detect(name: str, jpeg: bytes, settings: DetectorSettings) -> list[Detection
         network = _load_network(settings.weights_dir)
     except EngineUnavailable as error:
         raise EngineUnavailable(f"{name}: {error}") from None
+    classes = object_classes()
     detections = [
-        _to_detection(row) for row in _run_network(network, _squeeze_to_square(name, jpeg)) if row[1] in NAMES
+        Detection(*classes[int(number)], confidence, (left, top, right, bottom))
+        for _, number, confidence, left, top, right, bottom in _run_network(network, _squeeze_to_square(name, jpeg))
+        if number in classes and confidence >= settings.object_confidence
     ]
-    return sorted(
-        (detection for detection in detections if detection.confidence >= settings.object_confidence),
-        key=lambda detection: -detection.confidence,
-    )
+    return sorted(detections, key=lambda detection: -detection.confidence)
+
+
+@functools.cache
+def object_classes() -> dict[int, tuple[str, str]]:
+    """Name and category of each class by its number."""
+    lines = [(line, category) for category, lines in _COCO_OBJECTS.sections.items() for line in lines]
+    return {int(number): (name, category) for line, category in lines for number, name in [line.split(maxsplit=1)]}
 
 
 @functools.cache
@@ -94,80 +101,3 @@ def _run_network(network: Any, image: Image.Image) -> list[list[float]]:
     network.setInput(cv2.dnn.blobFromImage(numpy.asarray(image)))
     rows: list[list[float]] = network.forward().reshape(-1, 7).tolist()
     return rows
-
-
-def _to_detection(row: list[float]) -> Detection:
-    number = int(row[1])
-    return Detection(NAMES[number], CATEGORIES[number], row[2], (row[3], row[4], row[5], row[6]))
-
-
-_BY_CATEGORY = {
-    "person": {1: "person"},
-    "vehicle": {
-        2: "bicycle",
-        3: "car",
-        4: "motorcycle",
-        5: "airplane",
-        6: "bus",
-        7: "train",
-        8: "truck",
-        9: "boat",
-    },
-    "outdoor": {10: "traffic light", 11: "fire hydrant", 13: "stop sign", 14: "parking meter", 15: "bench"},
-    "animal": {
-        16: "bird",
-        17: "cat",
-        18: "dog",
-        19: "horse",
-        20: "sheep",
-        21: "cow",
-        22: "elephant",
-        23: "bear",
-        24: "zebra",
-        25: "giraffe",
-    },
-    "accessory": {27: "backpack", 28: "umbrella", 31: "handbag", 32: "tie", 33: "suitcase"},
-    "sports": {
-        34: "frisbee",
-        35: "skis",
-        36: "snowboard",
-        37: "sports ball",
-        38: "kite",
-        39: "baseball bat",
-        40: "baseball glove",
-        41: "skateboard",
-        42: "surfboard",
-        43: "tennis racket",
-    },
-    "kitchen": {44: "bottle", 46: "wine glass", 47: "cup", 48: "fork", 49: "knife", 50: "spoon", 51: "bowl"},
-    "food": {
-        52: "banana",
-        53: "apple",
-        54: "sandwich",
-        55: "orange",
-        56: "broccoli",
-        57: "carrot",
-        58: "hot dog",
-        59: "pizza",
-        60: "donut",
-        61: "cake",
-    },
-    "furniture": {62: "chair", 63: "couch", 64: "potted plant", 65: "bed", 67: "dining table", 70: "toilet"},
-    "electronic": {72: "tv", 73: "laptop", 74: "mouse", 75: "remote", 76: "keyboard", 77: "cell phone"},
-    "appliance": {78: "microwave", 79: "oven", 80: "toaster", 81: "sink", 82: "refrigerator"},
-    "indoor": {
-        84: "book",
-        85: "clock",
-        86: "vase",
-        87: "scissors",
-        88: "teddy bear",
-        89: "hair drier",
-        90: "toothbrush",
-    },
-}
-CATEGORIES: Mapping[int, str] = MappingProxyType(
-    {number: category for category, names in _BY_CATEGORY.items() for number in names}
-)
-NAMES: Mapping[int, str] = MappingProxyType(
-    {number: name for names in _BY_CATEGORY.values() for number, name in names.items()}
-)
