@@ -17,7 +17,6 @@ from chyme.imaging.ocr.engines import (
     OcrEngine,
     OcrResult,
     OcrSettings,
-    Quad,
     Word,
     fingerprint,
     load_engine,
@@ -25,6 +24,7 @@ from chyme.imaging.ocr.engines import (
     unread_note,
 )
 from chyme.imaging.ocr.page_text import PageText, page_text
+from chyme.imaging.ocr.reading_order import Quad
 from chyme.imaging.ocr.tiles import Tile, longest_side, needs_tiles, tiles
 from chyme.model import Artifact, Box, File, Form, Kind, Output, Place
 from chyme.pictures.image_preview import preview_of

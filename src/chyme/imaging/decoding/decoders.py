@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from chyme.imaging.decoding.decoder_interface import ENDS_EARLY, RAW, DecodedImage, DecodeRequest, UnsupportedEncoding
@@ -47,11 +48,11 @@ def decode_pillow_frame(image: ImageFile.ImageFile, longest: int | None, count: 
 
 
 def decode_with_libheif(request: DecodeRequest) -> DecodedImage:
-    from chyme.imaging.decoding.heif import heif_header
+    from chyme.imaging.decoding.heif import decode_main, read_header
 
-    heif = heif_header(request.stream)
+    heif = read_header(request.stream)
     request.check(heif.size)
-    image = heif.image(request.longest)
+    image = decode_main(heif, request.longest)
     info = heif.info
     exif = exif_in(info.get("exif"))
     note = ENDS_EARLY if ends_early(request.stream, request.size) else None
@@ -60,7 +61,7 @@ def decode_with_libheif(request: DecodeRequest) -> DecodedImage:
         image,
         heif.size,
         orientation_of(exif),
-        frames=heif.frames,
+        frames=len(heif),
         facts=facts_of(exif, info),
         profile=info.get("icc_profile"),
         note=note,
@@ -80,14 +81,7 @@ def decode_with_libjxl(request: DecodeRequest) -> DecodedImage:
         decoded = decode_pillow_frame(image, request.longest)
         if image.jpeg:  # a losslessly packed JPEG is not rotated; everything else comes out upright
             return decoded
-        return DecodedImage(
-            decoded.image,
-            image.size,
-            decoded.orientation,
-            mime=decoded.mime,
-            facts=decoded.facts,
-            profile=decoded.profile,
-        )
+        return replace(decoded, size=image.size, turn=1)
 
 
 def decode_with_resvg(request: DecodeRequest) -> DecodedImage:
@@ -125,8 +119,8 @@ def _add_raw_facts(preview: DecodedImage, stream: BinaryIO) -> DecodedImage:
     orientation = orientation_of(exif) if preview.turn == 1 else preview.turn
     size = preview.size if preview.turn != 1 else upright_size(preview.size, orientation)
     facts = facts_of(exif, {}) or preview.facts
-    return DecodedImage(
-        *(preview.image, size, orientation, orientation, 1, None, facts, preview.profile, RAW),
+    return replace(
+        preview, size=size, orientation=orientation, turn=orientation, frames=1, mime=None, facts=facts, note=RAW
     )
 
 

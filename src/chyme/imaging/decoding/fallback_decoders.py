@@ -75,11 +75,11 @@ def _decode_truncated_with_pillow(request: DecodeRequest) -> DecodedImage:
 
 
 def _decode_heif_thumbnail(request: DecodeRequest) -> DecodedImage:
-    from chyme.imaging.decoding.heif import heif_header
+    from chyme.imaging.decoding.heif import decode_thumbnail, read_header
 
-    heif = heif_header(request.stream)
+    heif = read_header(request.stream)
     request.check(heif.size)
-    small = heif.thumbnail()
+    small = decode_thumbnail(heif)
     if small is None:
         raise ValueError("it carries no smaller picture")
     return DecodedImage(shrink(small, request.longest), heif.size, note=SMALL)

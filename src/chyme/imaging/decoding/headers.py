@@ -1,4 +1,4 @@
-"""Reads from headers what no library reports before decoding."""
+"""Reads from headers what no library reports before decoding; trusts no number in them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,14 @@ from typing import BinaryIO
 
 BOXES = 10_000  # a real file has a dozen at the top level
 TAIL = 1 << 16  # some programs write a little after the end
+TIFF_DIRECTORIES = 64  # more are not read
+TIFF_ENTRIES = 1000
+TIFF_NUMBERS = 64  # longer lists are of no use here
+WIDTH, HEIGHT, COMPRESSION, STRIP, STRIP_BYTES, SUBS, JPEG, JPEG_BYTES = 256, 257, 259, 273, 279, 330, 513, 514
+_NUMBER_FORMATS = {1: "B", 3: "H", 4: "I", 13: "I"}
 _RATIOS = {1: (1, 1), 2: (12, 10), 3: (4, 3), 4: (3, 2), 5: (16, 9), 6: (5, 4), 7: (2, 1)}
+
+Tags = dict[int, tuple[int, ...]]
 
 
 def boxes(stream: BinaryIO, size: int) -> Iterator[tuple[bytes, int, int]]:
@@ -79,15 +86,6 @@ def _parse_jxl_size(codestream: bytes) -> tuple[int, int] | None:
         return read_side(), height
     across, down = _RATIOS[ratio]
     return height * across // down, height
-
-
-TIFF_DIRECTORIES = 64  # more are not read
-TIFF_ENTRIES = 1000
-TIFF_NUMBERS = 64  # longer lists are of no use here
-WIDTH, HEIGHT, COMPRESSION, STRIP, STRIP_BYTES, SUBS, JPEG, JPEG_BYTES = 256, 257, 259, 273, 279, 330, 513, 514
-_NUMBER_FORMATS = {1: "B", 3: "H", 4: "I", 13: "I"}
-
-Tags = dict[int, tuple[int, ...]]
 
 
 def directories(stream: BinaryIO) -> Iterator[Tags]:

@@ -1,4 +1,4 @@
-"""Selects the OCR engine; it is loaded when first needed and kept for the next picture."""
+"""OCR engines: settings, results, and the choice of one. All corners and boxes are in 0..1 of the picture."""
 
 from __future__ import annotations
 
@@ -9,48 +9,14 @@ from typing import TYPE_CHECKING, Protocol
 
 from chyme.core.package_versions import describe_versions
 from chyme.errors import EngineUnavailable
+from chyme.imaging.ocr.reading_order import Point, Quad
 from chyme.model import Box
 
 if TYPE_CHECKING:
     from PIL import Image
 
 ENGINES = ("rapidocr", "tesseract")
-
-
-def load_engine(settings: OcrSettings) -> OcrEngine:
-    """The engine these settings ask for, or EngineUnavailable."""
-    if settings.ocr_engine == "tesseract":
-        return _tesseract(settings.ocr_languages, settings.ocr_seconds, settings.ocr_threads)
-    if settings.ocr_engine == "rapidocr":
-        return _rapidocr(settings.ocr_threads, settings.ocr_side)
-    raise EngineUnavailable(f"ocr_engine is {settings.ocr_engine!r}; there are: {', '.join(ENGINES)}")
-
-
-def fingerprint(settings: OcrSettings) -> str:
-    """What affects the recognised words, without loading anything."""
-    if settings.ocr_engine == "tesseract":
-        return f"tesseract {settings.ocr_languages} {settings.ocr_doubt}"
-    versions = describe_versions("rapidocr", "onnxruntime")
-    return f"{settings.ocr_engine} {versions} {settings.ocr_side} {settings.ocr_doubt}"
-
-
-@cache
-def _rapidocr(threads: int, side: int) -> OcrEngine:
-    from chyme.imaging.ocr.rapidocr import RapidOcr
-
-    return RapidOcr(threads, side)
-
-
-@cache
-def _tesseract(languages: str, seconds: float, threads: int) -> OcrEngine:
-    from chyme.imaging.ocr.tesseract import Tesseract
-
-    return Tesseract(languages, seconds, threads)
-
-
 FEW, NOTABLE = 2, 0.1  # regions, and their share of all; a few specks in much text are not worth mentioning
-Point = tuple[float, float]
-Quad = tuple[Point, Point, Point, Point]  # top left, top right, bottom right, bottom left, as the text is read
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,14 +102,10 @@ def move_line(line: Line, left: float, top: float, width: float, height: float) 
     """Convert a line of a part of the picture to the whole picture. The part's edges are in 0..1 of the whole."""
     corners = [(left + x * width, top + y * height) for x, y in line.quad]
     words = tuple(
-        replace(word, box=bounding_box([(left + x * width, top + y * height) for x, y in _corners(word.box)]))
+        replace(word, box=bounding_box([(left + x * width, top + y * height) for x, y in (word.box[:2], word.box[2:])]))
         for word in line.words
     )
     return replace(line, quad=(corners[0], corners[1], corners[2], corners[3]), words=words)
-
-
-def _corners(box: Box) -> list[Point]:
-    return [(box[0], box[1]), (box[2], box[3])]
 
 
 def unread_note(read: int, unread: int, letters: str) -> str | None:
@@ -151,3 +113,34 @@ def unread_note(read: int, unread: int, letters: str) -> str | None:
     if unread < (FEW if read else FEW + 1) or unread < NOTABLE * (read + unread):
         return None
     return f"{unread:,} regions look like writing but could not be read (the reader knows {letters})"
+
+
+def load_engine(settings: OcrSettings) -> OcrEngine:
+    """The engine these settings ask for, or EngineUnavailable."""
+    if settings.ocr_engine == "tesseract":
+        return _tesseract(settings.ocr_languages, settings.ocr_seconds, settings.ocr_threads)
+    if settings.ocr_engine == "rapidocr":
+        return _rapidocr(settings.ocr_threads, settings.ocr_side)
+    raise EngineUnavailable(f"ocr_engine is {settings.ocr_engine!r}; there are: {', '.join(ENGINES)}")
+
+
+def fingerprint(settings: OcrSettings) -> str:
+    """What affects the recognised words, without loading anything."""
+    if settings.ocr_engine == "tesseract":
+        return f"tesseract {settings.ocr_languages} {settings.ocr_doubt}"
+    versions = describe_versions("rapidocr", "onnxruntime")
+    return f"{settings.ocr_engine} {versions} {settings.ocr_side} {settings.ocr_doubt}"
+
+
+@cache
+def _rapidocr(threads: int, side: int) -> OcrEngine:
+    from chyme.imaging.ocr.rapidocr import RapidOcr
+
+    return RapidOcr(threads, side)
+
+
+@cache
+def _tesseract(languages: str, seconds: float, threads: int) -> OcrEngine:
+    from chyme.imaging.ocr.tesseract import Tesseract
+
+    return Tesseract(languages, seconds, threads)
