@@ -24,11 +24,10 @@ from chyme.core.files.untrusted_files import open_untrusted, write_atomically
 from chyme.digester import Digester, Runs, Source
 from chyme.errors import UnreadableFile
 from chyme.model import File, Kind, Limits, Output, Stamp
-from chyme.speech.media.container import MediaLimits
-from chyme.speech.media.preview import Recording
+from chyme.speech.media.container import MediaLimits, Recording
 from chyme.speech.recognition.audio_stream import RATE, read_samples
-from chyme.speech.recognition.piece_index import INDEX
-from chyme.speech.recognition.pieces import CutRules, Piece, PreparedRecording, load_prepared, prepare
+from chyme.speech.recognition.piece_index import INDEX, Piece, PreparedRecording, load_prepared
+from chyme.speech.recognition.pieces import CutRules, prepare
 from chyme.speech.recognition.voice_activity import SpeechSpan
 from chyme.speech.voices.diarization import Window
 
@@ -252,7 +251,7 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 from chyme.speech.media.container import MediaLimits
-from chyme.speech.media.preview import Recording
+from chyme.speech.media.container import Recording
 from chyme.speech.recognition.pieces import CutRules, prepare
 
 path, scratch = map(Path, sys.argv[1:])
@@ -281,7 +280,7 @@ FULL = """
 import resource, sys
 from pathlib import Path
 from chyme.speech.media.container import MediaLimits
-from chyme.speech.media.preview import Recording
+from chyme.speech.media.container import Recording
 from chyme.speech.recognition.pieces import prepare
 
 path, scratch = map(Path, sys.argv[1:])
@@ -386,7 +385,7 @@ MEASURED = """
 import sys, tempfile
 from pathlib import Path
 from chyme.speech.media.container import MediaLimits
-from chyme.speech.media.preview import Recording
+from chyme.speech.media.container import Recording
 from chyme.speech.recognition.pieces import prepare
 
 path = Path(sys.argv[1])

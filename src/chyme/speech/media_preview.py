@@ -41,7 +41,8 @@ class MediaPreview(Digester):
         return self.seconds + source.file.size / BYTES_A_SECOND
 
     def digest(self, source: Source) -> list[Output]:
-        from chyme.speech.media.preview import Recording, build_preview
+        from chyme.speech.media.container import Recording
+        from chyme.speech.media.preview import build_preview
 
         file = source.file
         preview = build_preview(Recording(file.name, file.mime, file.size, source.open), self.limits, source.progress)

@@ -1,8 +1,8 @@
-"""Open one audio or video file without letting it open any other file."""
+"""Audio and video files: open one within limits, without letting it open any other, and describe what it holds."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
@@ -27,7 +27,36 @@ _FORMATS = (
     *("qcp", "aa", "aax", "gsm", "dss", "codec2", "lc3", "qoa"),
 )
 _NOTE_FORMATS = frozenset({"audio/midi"})  # notes to play, not recorded sound
+_MAX_PIXEL_ASPECT = 20  # a pixel aspect ratio beyond this is a mistake in the header
+_FORMATS_WITH_DURATION = frozenset(
+    {"mov", "matroska", "avi", "asf", "wav", "w64", "flac", "aiff", "caf", "ape", "wv", "tta", "flv"}
+)
+_ENCRYPTED_TAGS = frozenset({"drms", "drmi", "enca", "encv"})
+_BRANDS = {"qt": "mov", "m4a": "m4a", "m4b": "m4b", "3gp": "3gp", "3g2": "3gp"}
 _ADVICE = "play it elsewhere to see whether it is whole, and copy it again from where it came from"
+
+
+@dataclass(frozen=True, slots=True)
+class MediaLimits:
+    """Each field has the name of its setting."""
+
+    video_pixels: int = 36_000_000  # width × height of the largest frame that is decoded: 8K video
+    cover_pixels: int = 50_000_000  # width × height of the largest cover that is decoded
+    poster_work: int = 2_000_000_000  # total pixels decoded while searching for a poster
+    sound_hours: int = 48  # sound beyond this is not decoded; the length is then the one the header states
+    peaks: int = 1_000  # values of a waveform
+    chapters: int = 500
+    tag_chars: int = 500  # in one tag or one chapter title
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """An audio or video file; each call of `open` returns its bytes from the beginning."""
+
+    name: str
+    mime: str
+    size: int
+    open: Callable[[], BinaryIO]
 
 
 class _NamelessFile:
@@ -44,7 +73,7 @@ def _refuse_to_open(url: str, flags: int, options: dict[str, str]) -> NoReturn:
 
 
 @contextmanager
-def open_container(name: str, mime: str, stream: BinaryIO, limits: MediaLimits) -> Iterator[InputContainer]:
+def open_container(recording: Recording, limits: MediaLimits) -> Iterator[InputContainer]:
     """Open the file's container and read its streams. Raises UnreadableFile or UnsupportedFile."""
     import av
     import av.error
@@ -55,44 +84,26 @@ def open_container(name: str, mime: str, stream: BinaryIO, limits: MediaLimits) 
         "protocol_whitelist": "none",
         "max_pixels": str(max(limits.video_pixels, limits.cover_pixels)),  # streams are probed while opening
     }
-    try:
-        container = av.open(
-            _NamelessFile(stream),
-            "r",
-            options=options,
-            metadata_errors="surrogateescape",
-            buffer_size=BUFFER,
-            io_open=_refuse_to_open,
-        )
-    except (av.error.ArgumentError, av.error.DemuxerNotFoundError) as error:
-        raise UnsupportedFile(f"{name}: its audio or video format cannot be read here") from error
-    except (av.error.FFmpegError, PermissionError) as error:
-        if mime in _NOTE_FORMATS:
-            raise UnsupportedFile(f"{name}: it holds notes, not sound; save a recording of it") from error
-        raise UnreadableFile(f"{name}: the file is broken or incomplete; {_ADVICE}") from error
-    with container:
-        yield container
-
-
-@dataclass(frozen=True, slots=True)
-class MediaLimits:
-    """Each field has the name of its setting."""
-
-    video_pixels: int = 36_000_000  # width × height of the largest frame that is decoded: 8K video
-    cover_pixels: int = 50_000_000  # width × height of the largest cover that is decoded
-    poster_work: int = 2_000_000_000  # total pixels decoded while searching for a poster
-    sound_hours: int = 48  # sound beyond this is not decoded; the length is then the one the header states
-    peaks: int = 1_000  # values of a waveform
-    chapters: int = 500
-    tag_chars: int = 500  # in one tag or one chapter title
-
-
-_MAX_PIXEL_ASPECT = 20  # a pixel aspect ratio beyond this is a mistake in the header
-_FORMATS_WITH_DURATION = frozenset(
-    {"mov", "matroska", "avi", "asf", "wav", "w64", "flac", "aiff", "caf", "ape", "wv", "tta", "flv"}
-)
-_ENCRYPTED_TAGS = frozenset({"drms", "drmi", "enca", "encv"})
-_BRANDS = {"qt": "mov", "m4a": "m4a", "m4b": "m4b", "3gp": "3gp", "3g2": "3gp"}
+    if not recording.size:
+        raise UnreadableFile(f"{recording.name}: the file is empty; copy it again from where it came from")
+    with recording.open() as stream:
+        try:
+            container = av.open(
+                _NamelessFile(stream),
+                "r",
+                options=options,
+                metadata_errors="surrogateescape",
+                buffer_size=BUFFER,
+                io_open=_refuse_to_open,
+            )
+        except (av.error.ArgumentError, av.error.DemuxerNotFoundError) as error:
+            raise UnsupportedFile(f"{recording.name}: its audio or video format cannot be read here") from error
+        except (av.error.FFmpegError, PermissionError) as error:
+            if recording.mime in _NOTE_FORMATS:
+                raise UnsupportedFile(f"{recording.name}: it holds notes, not sound; save a recording of it") from error
+            raise UnreadableFile(f"{recording.name}: the file is broken or incomplete; {_ADVICE}") from error
+        with container:
+            yield container
 
 
 def find_video_stream(container: InputContainer) -> VideoStream | None:

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import functools
 import importlib.util
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from chyme.errors import EngineUnavailable
 from chyme.models.weights.onnx_session import open_session
 from chyme.speech.recognition.audio_stream import RATE
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+    from chyme.speech.recognition.audio_stream import Samples
+    from chyme.speech.voices.diarization import Window
 
-    Samples = NDArray[np.float32]
+    # From samples, the second at which they start, and the speech in them to the voices in it.
+    Embed = Callable[[Samples, float, Sequence["SpeechSpan"]], Sequence[Window]]
 
 WINDOW, CONTEXT = 512, 64  # samples per model input, and preceding samples passed along
 STATE = 128  # size of each of the model's two state vectors
@@ -27,8 +28,7 @@ MIN_CUT_PAUSE = 0.098  # seconds of quiet after which overlong speech may be cut
 _MODEL = "silero_vad_v6.onnx"
 
 
-@dataclass(frozen=True, slots=True)
-class SpeechSpan:
+class SpeechSpan(NamedTuple):
     """A span of speech, in seconds into the file."""
 
     start: float

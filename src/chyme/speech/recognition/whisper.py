@@ -13,12 +13,10 @@ from chyme.speech.recognition.hallucination_filter import WhisperResult, Whisper
 from chyme.speech.recognition.settings import SpeechSettings, model_folder
 
 if TYPE_CHECKING:
-    import numpy as np
     from faster_whisper import WhisperModel  # type: ignore[import-untyped]
     from faster_whisper.tokenizer import Tokenizer  # type: ignore[import-untyped]
-    from numpy.typing import NDArray
 
-    Samples = NDArray[np.float32]
+    from chyme.speech.recognition.audio_stream import Samples
 
 FRAME = 0.01  # seconds
 MAX_FRAMES = 3000  # frames: half a minute, the most the model takes at once
