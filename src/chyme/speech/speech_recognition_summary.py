@@ -69,7 +69,7 @@ class SpeechRecognitionSummary(LanguageModelDigester):
         return [self._output(transcript, extract_summary(transcript), ITSELF if is_short(transcript) else PICKED)]
 
     def _output(self, transcript: Transcript, summary: Summary, origin: str) -> Output:
-        """`made` is the line that says how it was made."""
+        """`origin` is the line that says how it was made."""
         if not summary.takeaway:
             return Output(self.name, None)
         content, places = as_markdown(summary, transcript.language, origin)

@@ -1,13 +1,6 @@
 """Opens pictures of any format: by their content, within limits, upright, as RGB.
 
-    open_picture(name, stream, limits, longest) -> Picture      the main picture of the file
-    frames(stream, name, limits) -> Iterator[(number, Image)]   every page of a TIFF; otherwise the main picture
-
-`Picture.image` is an upright RGB Pillow image with transparency on white. With `longest` its longest side is at most
-that many pixels, with None it is the full resolution; it is never enlarged, except that small drawings (SVG) are drawn
-larger than they ask for. `Picture.width` and `.height` are those of the upright original, `.frames` how many pages or
-frames it has, `.facts` the file's metadata, `.note` what is missing, if anything is.
-For a bad file both raise UnreadableFile, LimitReached or UnsupportedFile, and nothing else.
+For a bad file, everything here raises UnreadableFile, LimitReached or UnsupportedFile, and nothing else.
 """
 
 from __future__ import annotations
@@ -76,15 +69,17 @@ _OBJECT_REPR = re.compile(r"<[^>]*\bobject at 0x[0-9a-f]+>|<_io\.[^>]*>")
 class Picture:
     """A decoded picture and what is known about it."""
 
-    image: Image.Image
-    width: int
+    image: (
+        Image.Image
+    )  # upright RGB, transparency on white; never enlarged, except that small drawings are drawn larger
+    width: int  # of the upright original
     height: int
     format: str
     mime: str
     frames: int = 1
     orientation: int = 1  # as stored; the image is upright
-    facts: Mapping[str, object] = field(default_factory=dict)
-    note: str | None = None
+    facts: Mapping[str, object] = field(default_factory=dict)  # the file's metadata
+    note: str | None = None  # what is missing, if anything is
 
     @property
     def animated(self) -> bool:

@@ -1,4 +1,4 @@
-"""Find the frame that represents a video best."""
+"""The picture of a recording: the frame that represents a video best, or the cover embedded in the file."""
 
 from __future__ import annotations
 
@@ -26,6 +26,8 @@ _MAX_FAILURES = 200  # packets that may fail after one seek
 _SCORING_WIDTH = 160  # width at which a frame is scored
 _HD_HEIGHT = 720  # frame height from which unlabelled colours are those of HD television
 _UNLABELLED_COLORSPACE = 2
+_COVER_FORMATS = ("JPEG", "PNG", "GIF", "BMP", "WEBP")
+_MAX_COVER_PACKETS = 100  # pictures come before all other packets
 # Signs of the display matrix → the Pillow operation that turns the picture upright, and its clockwise angle.
 _TURNS: dict[tuple[int, ...], tuple[str | None, int]] = {
     (0, 1, -1, 0): ("ROTATE_270", 90),
@@ -186,10 +188,6 @@ def _upright_image(frame: VideoFrame, stream: VideoStream, method: str | None) -
     )
     picture = Image.fromarray(small.to_ndarray())
     return picture if method is None else picture.transpose(Image.Transpose[method])
-
-
-_COVER_FORMATS = ("JPEG", "PNG", "GIF", "BMP", "WEBP")
-_MAX_COVER_PACKETS = 100  # pictures come before all other packets
 
 
 def cover_of(container: InputContainer, limits: MediaLimits) -> tuple[Image.Image | None, str | None]:

@@ -24,6 +24,7 @@ from chyme.speech.people.names import (
 from chyme.speech.people.tables import people, voices
 from chyme.speech.people.tables.people import PersonTotals
 
+LONGEST_NUMBER = 18  # digits
 WITH_WORDS = 20  # voices shown with their first words: each needs reading a transcript
 
 Decide = Callable[[Connection, Decision], tuple[str, int]]  # the decision in words, and the id of the person to show
@@ -246,9 +247,6 @@ def as_json(person: PersonTotals) -> dict[str, object]:
         "files": person.files,
         "seconds": round(person.seconds, 2),
     }
-
-
-LONGEST_NUMBER = 18
 
 
 def find_person(db: Connection, who: str) -> Person:

@@ -8,7 +8,6 @@ import re
 import time
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -28,7 +27,7 @@ from chyme.models.providers.service_faults import (
 )
 from chyme.models.providers.structured_request import check_endpoint
 from chyme.speech.recognition.piece_index import Piece, load_prepared
-from chyme.speech.recognition.service_responses import TranscriptionResponse, parse_response, place_segments
+from chyme.speech.recognition.service_responses import TranscriptionResponse, clean_text, parse_response, place_segments
 from chyme.speech.recognition.settings import SpeechEndpoint
 
 if TYPE_CHECKING:
@@ -36,7 +35,17 @@ if TYPE_CHECKING:
 
     from chyme.models.providers.metered_transport import MeteredTransport
 
+FILE = ("piece.flac", "audio/flac")  # sent instead of the file's real name
+EXCERPT = 160  # characters of the service's message in ours
+_REJECTS_VERBOSE, _REJECTS_TIMESTAMPS = re.compile(r"response_format|verbose_json"), re.compile(r"timestamp_granularit")
 ESTIMATED = "times are estimated: the model gives none"
+
+# Request formats, best answer first: with words, with segments, text only.
+REQUEST_FORMATS: tuple[dict[str, Any], ...] = (
+    {"response_format": "verbose_json", "timestamp_granularities[]": ["word", "segment"]},
+    {"response_format": "verbose_json"},
+    {"response_format": "json"},
+)
 
 
 def transcribe(
@@ -108,105 +117,58 @@ class _PieceRequests:
                 f"{self._name}: {self._endpoint.model} takes too long for the whole recording; what it answered so far "
                 "is kept for the next try; speech_request_seconds allows more"
             )
+        seconds = min(remaining, self._endpoint.seconds)
         with open_untrusted(self._scratch / piece.file, piece.size) as sound:
-            seconds = min(remaining, self._endpoint.seconds)
-            audio = AudioUpload(sound, piece.sha256)
-            reply = upload(self._calls, self._name, audio, self._endpoint, self._language, self._format_index, seconds)
-        self._format_index = reply.format_index
-        write_atomically(path, reply.body)
-        return reply.answer
+            body, answer = call_service(
+                self._endpoint.endpoint,
+                self._calls,
+                lambda transport: self._send(sound, piece.sha256, transport, seconds),
+                lambda error, _last: transport_error(
+                    error, self._name, self._endpoint.endpoint, seconds, "request_seconds"
+                ),
+            )
+        write_atomically(path, body)
+        return answer
+
+    async def _send(
+        self, sound: BinaryIO, sha256: str, transport: MeteredTransport, seconds: float
+    ) -> tuple[bytes, TranscriptionResponse]:
+        """Return the answer as received and as parsed, or raise a DigestError.
+
+        If the service does not support a request format, a simpler one is tried; all requests together take no longer
+        than `seconds`. The service does not receive the file's name.
+        """
+        import httpx2
+
+        url = self._endpoint.url.rstrip("/") + "/audio/transcriptions"
+        format_index = self._format_index
+        async with (
+            transport.limit_time(seconds),
+            httpx2.AsyncClient(transport=transport, trust_env=False, follow_redirects=False, timeout=None) as client,
+        ):
+            while True:
+                form = {
+                    "model": self._endpoint.model,
+                    **({"language": self._language} if self._language else {}),
+                    **REQUEST_FORMATS[format_index],
+                }
+                transport.told = f"{json.dumps(form, sort_keys=True)}\0{sha256}".encode()
+                answer = await client.post(url, data=form, files={"file": (FILE[0], sound, FILE[1])})
+                if answer.is_success:
+                    parsed = parse_response(answer.content)
+                    if parsed is None:  # something answers at that address, but it does not transcribe
+                        raise service_error(Fault.WRONG_SERVICE, self._name, self._endpoint.endpoint)
+                    self._format_index = format_index
+                    return answer.content, parsed
+                simpler = _simpler_format(format_index, answer)
+                if simpler == format_index:
+                    raise _response_error(answer, self._name, self._endpoint)
+                format_index = simpler
 
     def _key(self, piece: Piece) -> str:
         """Hash everything the answer depends on, so that answers of different models are not mixed up."""
         parts = "\0".join((self._endpoint.url, self._endpoint.model, self._language, piece.sha256))
         return hashlib.sha256(parts.encode()).hexdigest()[:32]
-
-
-FILE = ("piece.flac", "audio/flac")  # sent instead of the file's real name
-EXCERPT = 160  # characters of the service's message in ours
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]+")
-_REJECTS_VERBOSE, _REJECTS_TIMESTAMPS = re.compile(r"response_format|verbose_json"), re.compile(r"timestamp_granularit")
-
-# Request formats, best answer first: with words, with segments, text only.
-REQUEST_FORMATS: tuple[dict[str, Any], ...] = (
-    {"response_format": "verbose_json", "timestamp_granularities[]": ["word", "segment"]},
-    {"response_format": "verbose_json"},
-    {"response_format": "json"},
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """The raw answer, the parsed answer, and the index of the request format used."""
-
-    body: bytes
-    answer: TranscriptionResponse
-    format_index: int
-
-
-@dataclass(frozen=True, slots=True)
-class AudioUpload:
-    """A piece of sound to send, and its hash."""
-
-    stream: BinaryIO
-    sha256: str
-
-
-def upload(
-    calls: Calls,
-    name: str,
-    audio: AudioUpload,
-    endpoint: SpeechEndpoint,
-    language: str,
-    format_index: int,
-    seconds: float,
-) -> Reply:
-    """Return the answer or raise a DigestError. Blocks the calling thread, which must not run an event loop.
-
-    If the service does not support a request format, a simpler one is tried; all requests together take no longer than
-    `seconds`. `name` is the file's name, for messages; the service does not receive it.
-    """
-    return call_service(
-        endpoint.endpoint,
-        calls,
-        lambda transport: _send(name, audio, endpoint, language, format_index, transport, seconds),
-        lambda error, _last: transport_error(error, name, endpoint.endpoint, seconds, "request_seconds"),
-    )
-
-
-async def _send(
-    name: str,
-    audio: AudioUpload,
-    endpoint: SpeechEndpoint,
-    language: str,
-    format_index: int,
-    transport: MeteredTransport,
-    seconds: float,
-) -> Reply:
-    import httpx2
-
-    url = endpoint.url.rstrip("/") + "/audio/transcriptions"
-    async with (
-        transport.limit_time(seconds),
-        httpx2.AsyncClient(transport=transport, trust_env=False, follow_redirects=False, timeout=None) as client,
-    ):
-        while True:
-            form = {
-                "model": endpoint.model,
-                **({"language": language} if language else {}),
-                **REQUEST_FORMATS[format_index],
-            }
-            transport.told = f"{json.dumps(form, sort_keys=True)}\0{audio.sha256}".encode()
-            answer = await client.post(url, data=form, files={"file": (FILE[0], audio.stream, FILE[1])})
-            if answer.is_success:
-                parsed = parse_response(answer.content)
-                if parsed is None:  # something answers at that address, but it does not transcribe
-                    raise service_error(Fault.WRONG_SERVICE, name, endpoint.endpoint)
-                return Reply(answer.content, parsed, format_index)
-            simpler = _simpler_format(format_index, answer)
-            if simpler == format_index:
-                raise _response_error(answer, name, endpoint)
-            format_index = simpler
 
 
 def _simpler_format(format_index: int, answer: httpx2.Response) -> int:
@@ -224,8 +186,9 @@ def _response_error(answer: httpx2.Response, name: str, endpoint: SpeechEndpoint
     codes, message = error_details(answer)
     fault = fault_of_response(answer.status_code, codes)
     if fault is Fault.TOO_LARGE:
+        megabytes = max(1, round(int(answer.request.headers.get("content-length", "0")) / 1e6))
         return EngineUnavailable(
-            f"{name}: {model_name(endpoint.endpoint)} does not take uploads of {_megabytes(answer)} MB; "
+            f"{name}: {model_name(endpoint.endpoint)} does not take uploads of {megabytes} MB; "
             "allow 20 MB there, then run 'chyme retry'"
         )
     return service_error(
@@ -243,11 +206,7 @@ def _response_error(answer: httpx2.Response, name: str, endpoint: SpeechEndpoint
 
 def _excerpt(message: str, key: str) -> str:
     """The beginning of the service's message, with the key removed if quoted."""
-    excerpt = " ".join(_CONTROL.sub(" ", message.replace(key, "…") if key else message).split())
+    excerpt = clean_text(message.replace(key, "…") if key else message)
     if len(excerpt) > EXCERPT:
         excerpt = excerpt[:EXCERPT].rstrip() + "…"
     return f": {excerpt}" if excerpt else ""
-
-
-def _megabytes(answer: httpx2.Response) -> int:
-    return max(1, round(int(answer.request.headers.get("content-length", "0")) / 1e6))

@@ -1,4 +1,4 @@
-"""Settings of local speech recognition. Plain values; nothing here loads a model."""
+"""Settings of speech recognition, here or by a service. Plain values; nothing here loads a model or a client."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ from chyme.models.weights.folder import path_of, verified_folder
 MODEL_FILE = "model.bin"
 FILES = (MODEL_FILE, "config.json", "tokenizer.json")  # without the last one, the library would download it
 PROTOCOL = 1  # raise it when the same model would give other words for the same sound
+SERVICE_PROTOCOL = 1  # raise it when the requests, or how answers are read, change
+SOUND_A_REQUEST = 400.0  # minimum seconds of sound per request, when there is more than that
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,10 +82,6 @@ def _hash_folder(folder: Path) -> str:
     except OSError:
         digest.update(b"missing")
     return digest.hexdigest()[:16]
-
-
-SERVICE_PROTOCOL = 1  # raise it when the requests, or how answers are read, change
-SOUND_A_REQUEST = 400.0  # minimum seconds of sound per request, when there is more than that
 
 
 @dataclass(frozen=True, slots=True)

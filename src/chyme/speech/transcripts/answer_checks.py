@@ -1,4 +1,4 @@
-"""Check that an answer is a correction of what was said, and nothing else."""
+"""Check that a model's answer corrects or summarises what was said, and does nothing else."""
 
 from __future__ import annotations
 

@@ -58,11 +58,6 @@ def speaking_times(segments: Iterable[Segment]) -> list[tuple[str, float]]:
     return list(seconds.items())
 
 
-def speaker_label(number: int) -> str:
-    """The label of a file's speaker, independent of who it is; counted from 1."""
-    return f"speaker-{number}"
-
-
 def format_speaker_label(label: str) -> str:
     """A label in readable form: Speaker 1."""
     return label.replace("-", " ", 1).capitalize()

@@ -18,6 +18,16 @@ if TYPE_CHECKING:
 
 MIN_CLEAR_SECONDS = 1.0  # seconds; shorter windows are too unclear to find speakers by: they are only assigned to one
 MAX_GAP = 0.05  # seconds; windows further apart belong to different stretches of speech
+MAX_COMPARED = 1500  # items compared pairwise: 9 MB of similarities
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """A short stretch of speech and its voice vector; times are seconds into the file."""
+
+    start: float
+    end: float
+    vector: Sequence[float]  # of length 1; where there are many, an array of float32: a tuple takes eight times as much
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,20 +210,6 @@ def _normalise(vectors: Floats) -> Floats:
     length = numpy.linalg.norm(vectors, axis=-1, keepdims=True)
     scaled: Floats = vectors / numpy.maximum(length, 1e-9)
     return scaled
-
-
-@dataclass(frozen=True, slots=True)
-class Window:
-    """A stretch of speech; times are seconds into the file."""
-
-    start: float
-    end: float
-    vector: Sequence[
-        float
-    ]  # of length 1; an array of float32 where there are many: a tuple takes eight times the memory
-
-
-MAX_COMPARED = 1500  # items compared pairwise: 9 MB of similarities
 
 
 def cluster_vectors(vectors: Floats, threshold: float) -> Numbers:

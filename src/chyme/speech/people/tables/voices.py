@@ -13,9 +13,7 @@ from chyme.speech.people.names import SPEAKERS, Person, Speaker, skipped_in, spe
 from chyme.speech.people.speaker_identification import KnownVoice, VoiceGroup, compute_centroid
 from chyme.speech.people.tables import people
 
-SAMPLES = (
-    50  # the longest voices of a group define its centre: more of them cost time on every new file and change little
-)
+SAMPLES = 50  # the longest voices of a group define its centre: more cost time on every new file and change little
 FIRST_WORDS = 80
 
 
