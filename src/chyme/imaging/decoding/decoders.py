@@ -33,12 +33,12 @@ def decode_pillow_frame(image: ImageFile.ImageFile, longest: int | None, count: 
     if longest is not None and kind in ("JPEG", "MPO"):
         image.draft(None, fit_size(size, longest))
     tiff = kind == "TIFF"  # Pillow rotates TIFFs itself, and forgets their orientation
-    exif, orientation = (exif_of(image), orientation_of(exif_of(image))) if tiff else ({}, 1)
-    facts = facts_of(exif, _info_with_iptc(image)) if tiff else {}
-    image.load()
     if not tiff:
-        exif = exif_of(image)
-        orientation, facts = orientation_of(exif), facts_of(exif, _info_with_iptc(image))
+        image.load()
+    exif = exif_of(image)
+    orientation, facts = orientation_of(exif), facts_of(exif, _info_with_iptc(image))
+    if tiff:
+        image.load()
     turn = 1 if tiff else orientation
     profile = image.info.get("icc_profile")
     mime = "image/jpeg" if kind == "MPO" else mime

@@ -77,10 +77,16 @@ class ChunkCheckpoints:
             if "language" in row:
                 self.language = str(row["language"])
             elif row["voices"] == self._voice_model:
-                begin, end = map(int, row["place"])
-                words = tuple(_parse_word(*fields) for fields in row["words"])
-                windows = tuple(_parse_window(*fields) for fields in row["windows"])
-                self._results[begin, end] = ChunkResult(words, windows)
+                first, last = map(int, row["place"])
+                words = tuple(
+                    WhisperWord(str(text), _finite(start), _finite(end), _finite(probability))
+                    for text, start, end, probability in row["words"]
+                )
+                windows = tuple(
+                    Window(_finite(start), _finite(end), array("f", base64.b64decode(packed, validate=True)))
+                    for start, end, packed in row["windows"]
+                )
+                self._results[first, last] = ChunkResult(words, windows)
         except (KeyError, TypeError, ValueError):
             return
 
@@ -94,14 +100,6 @@ def _read_rows(path: Path) -> Iterator[Any]:
                     yield json.loads(payload)
     except OSError:
         return
-
-
-def _parse_word(text: str, start: float, end: float, probability: float) -> WhisperWord:
-    return WhisperWord(str(text), _finite(start), _finite(end), _finite(probability))
-
-
-def _parse_window(start: float, end: float, packed: str) -> Window:
-    return Window(_finite(start), _finite(end), array("f", base64.b64decode(packed, validate=True)))
 
 
 def _finite(value: float) -> float:

@@ -65,8 +65,7 @@ class SpeechDetector:
         """No span returned later starts before this second."""
         if self._pending is not None:
             return self._pending.start
-        start = self._builder.speech_start if self._builder.speech_start is not None else self._builder.position
-        return max(0.0, start / RATE - self._rules.pad)
+        return max(0.0, self._builder.next_start / RATE - self._rules.pad)
 
     def feed(self, piece: Samples) -> list[SpeechSpan]:
         """Return the speech that is certainly over."""
@@ -101,8 +100,7 @@ class SpeechDetector:
         """Return the last span, once anything that follows is too far away to share a pause with it."""
         if self._pending is None:
             return []
-        next_start = self._builder.speech_start if self._builder.speech_start is not None else self._builder.position
-        if next_start / RATE - self._pending.end < 2 * self._rules.pad:
+        if self._builder.next_start / RATE - self._pending.end < 2 * self._rules.pad:
             return []
         span = SpeechSpan(self._pending.start, self._pending.end + self._rules.pad)
         self._pending = None
@@ -119,6 +117,11 @@ class _SpanBuilder:
         self.speech_start: int | None = None  # start of the current speech
         self._quiet_from: int | None = None  # where the speech may have ended
         self._pause: tuple[int, int | None] | None = None  # where it may be cut, and where it then continued
+
+    @property
+    def next_start(self) -> int:
+        """No later span starts before this sample."""
+        return self.position if self.speech_start is None else self.speech_start
 
     def finished_spans(self, probabilities: Iterator[float]) -> Iterator[tuple[int, int]]:
         """Yield each span whose end has been reached."""

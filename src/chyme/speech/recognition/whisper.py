@@ -62,10 +62,8 @@ def load(model_dir: str, weights_dir: str, workers: int) -> Whisper:
     except ImportError as error:
         raise EngineUnavailable("faster-whisper is not installed; run 'pip install faster-whisper'") from error
     try:
-        return Whisper(
-            WhisperModel(
-                *(str(folder), "cpu"), compute_type="int8", cpu_threads=1, num_workers=workers, local_files_only=True
-            )
+        model = WhisperModel(
+            *(str(folder), "cpu"), compute_type="int8", cpu_threads=1, num_workers=workers, local_files_only=True
         )
     except Exception as error:  # what the libraries raise for other folders has no common base class
         if isinstance(error, MemoryError) or "failed to allocate" in str(error):  # some libraries raise no MemoryError
@@ -74,6 +72,7 @@ def load(model_dir: str, weights_dir: str, workers: int) -> Whisper:
             f"the speech model in {folder} cannot be loaded ({str(error).strip()[:200]}); "
             "set speech_dir to the folder of a Whisper model for CTranslate2, or to nothing for the embedded one"
         ) from error
+    return Whisper(model)
 
 
 def load_for_settings(settings: SpeechSettings) -> Whisper:
@@ -101,20 +100,17 @@ class Whisper:
     def encode(self, samples: Samples) -> EncodedAudio:
         """Encode the sound, with some silence after it."""
         features = self._model.feature_extractor(samples)[..., :MAX_FRAMES]
-        return EncodedAudio(
-            features, self._encode_frames(features, max(MIN_FRAMES, features.shape[-1] + SILENCE_FRAMES))
-        )
+        frames = max(MIN_FRAMES, features.shape[-1] + SILENCE_FRAMES)
+        return EncodedAudio(features, self._encode_frames(features, frames))
 
     def detect_language(self, audio: EncodedAudio) -> dict[str, float]:
         """The probability of each language."""
         if not self._model.model.is_multilingual:
             return {"en": 1.0}
         probabilities = self._language_probabilities(audio)
-        return (
-            probabilities
-            if max(probabilities.values()) >= SURE
-            else self._language_probabilities(self._encode_full_length(audio))
-        )
+        if max(probabilities.values()) >= SURE:
+            return probabilities
+        return self._language_probabilities(self._encode_full_length(audio))
 
     def transcribe(self, audio: EncodedAudio, language: str) -> WhisperResult:
         """Return the words. If they are doubtful, try again with all the silence the model was trained on."""

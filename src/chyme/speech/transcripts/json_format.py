@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 from chyme.model import Segment, Transcript, Word
@@ -64,22 +64,19 @@ def format_speaker_label(label: str) -> str:
 
 
 def _segment_fields(segment: Segment) -> dict[str, object]:
-    return {
-        "start": round(segment.start, 2),
-        "end": round(segment.end, 2),
-        "text": segment.text,
-        "speaker": segment.speaker,
-        "words": _word_fields(segment.words),
-    }
-
-
-def _word_fields(words: Sequence[Word]) -> list[dict[str, object]]:
-    return [
+    words = [
         {
             "word": word.word,
             "start": round(word.start, 2),
             "end": round(word.end, 2),
             "probability": round(word.probability, 3),
         }
-        for word in words
+        for word in segment.words
     ]
+    return {
+        "start": round(segment.start, 2),
+        "end": round(segment.end, 2),
+        "text": segment.text,
+        "speaker": segment.speaker,
+        "words": words,
+    }
