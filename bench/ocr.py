@@ -15,8 +15,7 @@ from bench.figures import Figure, Sizes, Tell, remark, warn
 from bench.vaults import CORPUS
 from chyme.digester import StaysHome
 from chyme.documents.doc_to_markdown import DocToMarkdown
-from chyme.imaging.ocr.engine_interface import OcrEngine, OcrSettings
-from chyme.imaging.ocr.engines import load_engine
+from chyme.imaging.ocr.engines import OcrEngine, OcrSettings, load_engine
 from chyme.imaging.ocr.page_text import page_text
 from chyme.model import File, Kind, Stamp, Upstream
 

@@ -29,9 +29,8 @@ from bench.voice_clips import (
 from bench.voice_rivals import RESEMBLYZER, VOICEFILTER, Resemblyzer, VoiceFilter, taken_out
 from chyme.errors import EngineUnavailable
 from chyme.model import Turn
-from chyme.speech.voices.diarization import Rules, separate_speakers, voices_of
+from chyme.speech.voices.diarization import Rules, Window, separate_speakers, voices_of
 from chyme.speech.voices.encoder import LENGTH, Encoder, load
-from chyme.speech.voices.window import Window
 
 Scores = NDArray[numpy.float64]
 COLLAR = 0.25

@@ -14,8 +14,8 @@ from chyme.documents.conversion.results import ConversionLimits
 from chyme.documents.doc_to_markdown import DocToMarkdown
 from chyme.documents.doc_to_screenshot import DocToScreenshot
 from chyme.documents.pages.limits import PageLimits
-from chyme.imaging.decoding.limits import PictureLimits
-from chyme.imaging.ocr.engine_interface import OcrSettings
+from chyme.imaging.decoding.decoder_interface import PictureLimits
+from chyme.imaging.ocr.engines import OcrSettings
 from chyme.model import File, Output
 from chyme.models.embedding.minilm import EmbeddingSettings
 from chyme.models.embedding.passage_embedder import PassageEmbedding
@@ -28,10 +28,9 @@ from chyme.pictures.image_preview import ImagePreview
 from chyme.pictures.object_detector import DetectorSettings
 from chyme.search.search_keyword import SearchKeyword
 from chyme.search.search_semantic import MOST_PASSAGES, SearchSemantic
-from chyme.speech.media.limits import MediaLimits
+from chyme.speech.media.container import MediaLimits
 from chyme.speech.media_preview import MediaPreview
-from chyme.speech.recognition.endpoint import SpeechEndpoint
-from chyme.speech.recognition.whisper_settings import SpeechSettings
+from chyme.speech.recognition.settings import SpeechEndpoint, SpeechSettings
 from chyme.speech.speaker_embedding import SpeakerEmbedding
 from chyme.speech.speech_recognition import SpeechRecognition
 from chyme.speech.speech_recognition_cleanup import SpeechRecognitionCleanup

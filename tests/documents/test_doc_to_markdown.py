@@ -14,7 +14,7 @@ from chyme.documents.conversion.results import ConversionLimits
 from chyme.documents.conversion.scanned_pages import Scan, save_scan
 from chyme.documents.doc_to_markdown import DocToMarkdown
 from chyme.errors import DigestError, LimitReached
-from chyme.imaging.ocr.engine_interface import OcrSettings
+from chyme.imaging.ocr.engines import OcrSettings
 from chyme.model import Kind, Place
 from chyme.text.passages import cut_passages
 

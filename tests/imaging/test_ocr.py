@@ -16,8 +16,16 @@ from PIL import Image, ImageDraw, ImageFont
 from chyme.documents.conversion.scan_rendering import LONGEST, CannotDraw, draw, has_covering_image
 from chyme.documents.conversion.scanned_pages import Scan, load_scan, save_scan
 from chyme.errors import EngineUnavailable, TimedOut
-from chyme.imaging.ocr.engine_interface import Line, OcrEngine, OcrResult, OcrSettings, move_line, unread_note
-from chyme.imaging.ocr.engines import fingerprint, load_engine
+from chyme.imaging.ocr.engines import (
+    Line,
+    OcrEngine,
+    OcrResult,
+    OcrSettings,
+    fingerprint,
+    load_engine,
+    move_line,
+    unread_note,
+)
 from chyme.imaging.ocr.page_text import page_text
 from chyme.imaging.ocr.tesseract import Tesseract
 from chyme.model import Place

@@ -2,40 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from chyme.imaging.ocr.engines import Line, Word
 from chyme.imaging.ocr.page_text import PageText, page_text
-from chyme.imaging.ocr.reading_order import Quad
-from chyme.model import Box
 
 
-@dataclass(frozen=True)
-class AWord:
-    text: str
-    confidence: float = 1.0
-
-
-@dataclass(frozen=True)
-class ALine:
-    words: tuple[AWord, ...]
-    quad: Quad
-
-    @property
-    def text(self) -> str:
-        return " ".join(word.text for word in self.words)
-
-    @property
-    def box(self) -> Box:
-        return (*self.quad[0], *self.quad[2])
-
-
-def at(top: float, text: str, left: float = 0.1, unsure: str = "") -> ALine:
-    words = tuple(AWord(word, 0.4 if word == unsure else 0.99) for word in text.split())
+def at(top: float, text: str, left: float = 0.1, unsure: str = "") -> Line:
+    words = tuple(Word(word, 0.4 if word == unsure else 0.99, (0.0, 0.0, 1.0, 1.0)) for word in text.split())
     right = left + 0.012 * len(text)
-    return ALine(words, ((left, top), (right, top), (right, top + 0.02), (left, top + 0.02)))
+    return Line(
+        " ".join(text.split()), 0.99, ((left, top), (right, top), (right, top + 0.02), (left, top + 0.02)), words
+    )
 
 
-def read(*lines: ALine, markdown: bool = False) -> PageText:
+def read(*lines: Line, markdown: bool = False) -> PageText:
     return page_text(lines, 1.0, 0.75, markdown)
 
 

@@ -20,8 +20,8 @@ from PIL import Image, ImageCms, ImageFile
 from PIL.TiffImagePlugin import IFDRational
 
 from chyme.errors import DigestError, LimitReached, UnreadableFile, UnsupportedFile
+from chyme.imaging.decoding.decoder_interface import PictureLimits
 from chyme.imaging.decoding.headers import jxl_size
-from chyme.imaging.decoding.limits import PictureLimits
 from chyme.imaging.decoding.metadata import facts_of, orientation_of
 from chyme.imaging.decoding.reader import SAVE_AS_HINT, Picture, frames, open_picture
 
@@ -558,7 +558,7 @@ def test_a_later_page_that_is_too_large_is_refused_when_it_is_reached() -> None:
 def test_a_decoder_that_is_not_installed_is_named_with_the_way_to_get_it() -> None:
     code = (
         "import sys; sys.modules['pillow_jxl'] = None;"
-        "from chyme.imaging.decoding.limits import PictureLimits;"
+        "from chyme.imaging.decoding.decoder_interface import PictureLimits;"
         "from chyme.imaging.decoding.reader import open_picture;"
         "open_picture('scene.jxl', open(sys.argv[1], 'rb'), PictureLimits())"
     )

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 from upstreams import upstream
 
-from chyme.pictures.captions import (
+from chyme.pictures.captions_without_model import (
     PAGE_WORDS,
-    as_json,
+    Scene,
     compose_caption,
     count_text_words,
     list_names,
@@ -18,6 +19,7 @@ from chyme.pictures.captions import (
     sort_of_picture,
     words_in,
 )
+from chyme.pictures.image_captioning import as_json
 from chyme.text.digest_text import extract_text
 
 
@@ -121,8 +123,9 @@ def test_words_are_counted_without_marks_of_doubt() -> None:
         (0, {"paper": True, "pale": True, "grey": True}, "picture"),
     ],
 )
-def test_the_picture_is_called_only_what_is_sure(words: int, flags: dict[str, bool], sort: str) -> None:
-    assert sort_of_picture(words, **flags) == sort  # type: ignore[arg-type]
+def test_the_picture_is_called_only_what_is_sure(words: int, flags: dict[str, Any], sort: str) -> None:
+    camera = flags.pop("camera", False)
+    assert sort_of_picture(words, Scene(**flags), camera) == sort
 
 
 def test_a_composed_caption_says_so() -> None:

@@ -18,7 +18,7 @@ from chyme.core.children.task import Task
 from chyme.digester import Digester, StaysHome
 from chyme.documents.doc_to_markdown import DocToMarkdown
 from chyme.errors import EngineUnavailable, UpstreamMissing
-from chyme.imaging.ocr.engine_interface import OcrSettings
+from chyme.imaging.ocr.engines import OcrSettings
 from chyme.imaging.thumbnails import make_preview_and_thumbnail
 from chyme.model import File, Kind, Limits, Stamp, Upstream
 from chyme.pictures.image_ocr import ImageOcr

@@ -20,7 +20,7 @@ from chyme.core.children.runner import Family, Runner
 from chyme.core.children.task import Task
 from chyme.digester import Digester
 from chyme.errors import DigestError, LimitReached
-from chyme.imaging.decoding.limits import PictureLimits
+from chyme.imaging.decoding.decoder_interface import PictureLimits
 from chyme.model import Kind, Limits, Output
 from chyme.pictures.image_preview import ImagePreview
 

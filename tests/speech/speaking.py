@@ -51,7 +51,7 @@ def listen(source: Source, model: str = "ear") -> list[Output]:
     spoken: list[Heard] = heard(source)["spoken"]
     if not spoken:
         return [Output("speech-recognition", None)]
-    labels = [transcript.speaker_label(number) for number, _ in enumerate(spoken, 1)]
+    labels = [f"speaker-{number}" for number, _ in enumerate(spoken, 1)]
     segments = tuple(
         Segment(10.0 * at, 10.0 * at + seconds, f"I am {who}.", label)
         for at, (label, (who, seconds)) in enumerate(zip(labels, spoken, strict=True))

@@ -20,9 +20,9 @@ from chyme.model import CallEnd, Question, Reply, Ticket
 from chyme.models.providers.cancellation import cancel_calls
 from chyme.models.providers.endpoints import Endpoint
 from chyme.models.providers.structured_request import ask
-from chyme.speech.recognition.endpoint import SpeechEndpoint
 from chyme.speech.recognition.piece_index import Piece, PreparedRecording, write_index
 from chyme.speech.recognition.remote_recogniser import transcribe
+from chyme.speech.recognition.settings import SpeechEndpoint
 from chyme.speech.recognition.voice_activity import SpeechSpan
 
 pytestmark = pytest.mark.slow  # a little each, and they are many

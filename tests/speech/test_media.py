@@ -19,8 +19,8 @@ from PIL import Image
 from chyme.errors import DigestError, UnreadableFile, UnsupportedFile
 from chyme.files.kind_detection import identify
 from chyme.model import Kind
-from chyme.speech.media.limits import MediaLimits
-from chyme.speech.media.preview import Preview, Recording, build_preview
+from chyme.speech.media.container import MediaLimits, Recording
+from chyme.speech.media.preview import Preview, build_preview
 from chyme.speech.media.tags import clean, place_in, tags_in
 from chyme.speech.media.waveform import Waveform
 

@@ -21,7 +21,7 @@ from chyme.core.children.task import Task
 from chyme.digester import Digester
 from chyme.errors import DigestError, UnreadableFile
 from chyme.model import Kind, Limits, Output, Stamp
-from chyme.speech.media.limits import MediaLimits
+from chyme.speech.media.container import MediaLimits
 from chyme.speech.media_preview import MediaPreview
 
 ROOT = Path(__file__).resolve().parents[2]

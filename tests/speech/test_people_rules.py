@@ -20,7 +20,13 @@ from chyme.speech.people.names import (
     parse_person_number,
     skipped_in,
 )
-from chyme.speech.people.voice_matching import KnownVoice, VoiceAssignment, VoiceGroup, assign_voices, compute_centroid
+from chyme.speech.people.speaker_identification import (
+    KnownVoice,
+    VoiceAssignment,
+    VoiceGroup,
+    assign_voices,
+    compute_centroid,
+)
 
 PEOPLE = [Person(1, "Ada Lovelace"), Person(2, "José"), Person(3, "山田太郎"), Person(4, None), Person(5, "Ada")]
 

@@ -85,7 +85,7 @@ def test_what_cannot_be_is_refused_by_the_schema(db: sqlite3.Connection, stateme
 
 def test_a_number_is_never_given_again(db: sqlite3.Connection) -> None:
     last = [people.add(db, NOW) for _ in range(3)][-1]
-    people.delete(db, last)
+    db.execute("DELETE FROM people WHERE id = ?", (last,))
 
     assert people.add(db, NOW) == last + 1
     assert people.restore(db, last, NOW)

@@ -24,13 +24,12 @@ from chyme.core.files.untrusted_files import open_untrusted, write_atomically
 from chyme.digester import Digester, Runs, Source
 from chyme.errors import UnreadableFile
 from chyme.model import File, Kind, Limits, Output, Stamp
-from chyme.speech.media.limits import MediaLimits
-from chyme.speech.media.preview import Recording
+from chyme.speech.media.container import MediaLimits, Recording
 from chyme.speech.recognition.audio_stream import RATE, read_samples
-from chyme.speech.recognition.piece_index import INDEX
-from chyme.speech.recognition.pieces import CutRules, Piece, PreparedRecording, load_prepared, prepare
+from chyme.speech.recognition.piece_index import INDEX, Piece, PreparedRecording, load_prepared
+from chyme.speech.recognition.pieces import CutRules, prepare
 from chyme.speech.recognition.voice_activity import SpeechSpan
-from chyme.speech.voices.window import Window
+from chyme.speech.voices.diarization import Window
 
 SAMPLES = Path(__file__).resolve().parents[1] / "samples"
 SPEECH = SAMPLES / "speech"
@@ -251,8 +250,8 @@ def test_an_error_on_the_way_leaves_no_index_and_nothing_half_written(
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from chyme.speech.media.limits import MediaLimits
-from chyme.speech.media.preview import Recording
+from chyme.speech.media.container import MediaLimits
+from chyme.speech.media.container import Recording
 from chyme.speech.recognition.pieces import CutRules, prepare
 
 path, scratch = map(Path, sys.argv[1:])
@@ -280,8 +279,8 @@ def test_a_killed_attempt_is_begun_anew(memo: Samples, scratch: Path, tmp_path: 
 FULL = """
 import resource, sys
 from pathlib import Path
-from chyme.speech.media.limits import MediaLimits
-from chyme.speech.media.preview import Recording
+from chyme.speech.media.container import MediaLimits
+from chyme.speech.media.container import Recording
 from chyme.speech.recognition.pieces import prepare
 
 path, scratch = map(Path, sys.argv[1:])
@@ -385,8 +384,8 @@ def test_the_clock_of_a_piece_is_that_of_the_recording_when_nothing_was_left_out
 MEASURED = """
 import sys, tempfile
 from pathlib import Path
-from chyme.speech.media.limits import MediaLimits
-from chyme.speech.media.preview import Recording
+from chyme.speech.media.container import MediaLimits
+from chyme.speech.media.container import Recording
 from chyme.speech.recognition.pieces import prepare
 
 path = Path(sys.argv[1])

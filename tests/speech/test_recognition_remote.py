@@ -31,9 +31,11 @@ from chyme.errors import (
 )
 from chyme.model import Transcript
 from chyme.models.providers.service_faults import KeyRefused
-from chyme.speech.recognition.endpoint import SpeechEndpoint
+from chyme.speech.recognition.settings import SpeechEndpoint
+from chyme.models.providers.service_faults import KeyRefused
 from chyme.speech.recognition.piece_index import INDEX, Piece, PreparedRecording, write_index
 from chyme.speech.recognition.remote_recogniser import ESTIMATED, transcribe
+from chyme.speech.recognition.settings import SpeechEndpoint
 from chyme.speech.recognition.voice_activity import SpeechSpan
 
 KEY = "sk-very-secret"
@@ -589,7 +591,7 @@ def test_the_serving_process_loads_no_native_library(scratch: Path) -> None:
     code = (
         "import sys; from pathlib import Path; from chyme.speech.recognition.remote_recogniser import transcribe;"
         "from free_calls import FreeCalls;"
-        "from chyme.speech.recognition.endpoint import SpeechEndpoint; import chyme.speech.recognition.pieces;"
+        "from chyme.speech.recognition.settings import SpeechEndpoint; import chyme.speech.recognition.pieces;"
         "heavy = [name for name in ('httpx2', 'pydantic_ai') if name in sys.modules];"
         "transcribe(FreeCalls(), 'a', Path(sys.argv[1]), SpeechEndpoint(sys.argv[2], 'm'), '', print);"
         "print(heavy, [name for name in ('av', 'numpy', 'onnxruntime', 'faster_whisper') if name in sys.modules])"

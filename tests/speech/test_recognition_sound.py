@@ -17,8 +17,7 @@ from growth import cpu_seconds
 from numpy.typing import NDArray
 
 from chyme.errors import UnreadableFile, UnsupportedFile
-from chyme.speech.media.limits import MediaLimits
-from chyme.speech.media.preview import Recording
+from chyme.speech.media.container import MediaLimits, Recording
 from chyme.speech.recognition.audio_stream import PIECE, RATE, read_samples
 from chyme.speech.recognition.voice_activity import ActivityRules, SpeechDetector, SpeechSpan
 

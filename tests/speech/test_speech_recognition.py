@@ -25,9 +25,9 @@ from chyme.errors import DigestError, EngineUnavailable, UnreadableFile
 from chyme.model import Kind, Limits, Output, Segment, Stamp, Transcript, Turn, Upstream, Voice, Word
 from chyme.models.weights.catalog import SPEECH as WEIGHTS
 from chyme.models.weights.folder import path_of
-from chyme.speech.media.limits import MediaLimits
+from chyme.speech.media.container import MediaLimits
 from chyme.speech.media_preview import MediaPreview
-from chyme.speech.recognition.whisper_settings import SpeechSettings
+from chyme.speech.recognition.settings import SpeechSettings
 from chyme.speech.speech_recognition import SpeechRecognition, build_output
 from chyme.speech.transcripts.json_format import from_json
 from chyme.speech.voices.encoder import load

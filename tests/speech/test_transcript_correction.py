@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from chyme.speech.transcripts.batches import batches, key_of
-from chyme.speech.transcripts.correction_checks import check_correction, check_numbering
+from chyme.speech.transcripts.answer_checks import check_correction, check_numbering
+from chyme.speech.transcripts.language_model import batches, key_of
 from chyme.text.markdown_lines import clean_line
 
 

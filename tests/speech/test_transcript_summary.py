@@ -7,9 +7,9 @@ import json
 import pytest
 from spoken import sample, transcript_of
 
-from chyme.speech.transcripts.excerpt import excerpt
+from chyme.speech.transcripts.answer_checks import check_summary
+from chyme.speech.transcripts.language_model import excerpt
 from chyme.speech.transcripts.summary import Point, Summary, as_markdown, format_clock, headings, parse_clock
-from chyme.speech.transcripts.summary_checks import check_summary
 from chyme.text.markdown_lines import escape_markdown, shorten_text, strip_origin_line
 from chyme.text.passages import markdown_headings
 

@@ -12,7 +12,7 @@ from upstreams import upstream
 
 from chyme.digester import Calls, StaysHome
 from chyme.model import File, Kind, Segment, Stamp, Transcript, Upstream, Word
-from chyme.speech.transcripts.json_format import as_json, speaker_label
+from chyme.speech.transcripts.json_format import as_json
 
 SPOKEN = Path(__file__).parents[1] / "samples" / "spoken"
 FILE = File(1, "a/talk.mp3", "talk.mp3", Kind.AUDIO, "audio/mpeg", Stamp("1", "1", 1000, 0), "00", 1)
@@ -41,7 +41,7 @@ def transcript_of(lines: Sequence[str | tuple[str, str]], language: str | None =
 def sample(name: str) -> Transcript:
     """A written conversation; its language is in its name: meeting.en."""
     lines = [line.partition(": ") for line in (SPOKEN / f"{name}.txt").read_text("utf-8").splitlines()]
-    return transcript_of([(speaker_label(int(who)), text) for who, _, text in lines], name.rpartition(".")[2])
+    return transcript_of([(f"speaker-{int(who)}", text) for who, _, text in lines], name.rpartition(".")[2])
 
 
 @dataclass(frozen=True)

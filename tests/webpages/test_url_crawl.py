@@ -25,7 +25,7 @@ from chyme.errors import (
     RateLimited,
     UnreadableFile,
 )
-from chyme.imaging.ocr.engine_interface import OcrSettings
+from chyme.imaging.ocr.engines import OcrSettings
 from chyme.model import Kind, Lane, Output
 from chyme.pictures.image_ocr import ImageOcr
 from chyme.webpages.browser.browser import browser

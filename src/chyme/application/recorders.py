@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from chyme.core.pipeline.recorders import Recorder
 from chyme.search.index_recorder import IndexRecorder
-from chyme.speech.people.voice_matching import SAME_VOICE
+from chyme.speech.people.speaker_identification import SAME_VOICE
 from chyme.speech.people.voice_recorder import VoiceRecorder
 from chyme.understanding.description import DescriptionRecorder
 

@@ -11,8 +11,7 @@ from chyme.digester import Digester, Makes, Runs, Source, Title
 from chyme.documents.conversion.results import ConversionLimits
 from chyme.documents.conversion.scanned_pages import Scan, load_scan, save_scan
 from chyme.files.extensions import PDF
-from chyme.imaging.ocr.engine_interface import OcrSettings
-from chyme.imaging.ocr.engines import fingerprint, load_engine
+from chyme.imaging.ocr.engines import OcrSettings, fingerprint, load_engine
 from chyme.imaging.ocr.page_text import page_text
 from chyme.model import File, Form, Kind, Output, Place
 from chyme.text.titles import heading_title

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any
 
 from chyme.digester import Calls, Makes, Promises, Runs, Source
 from chyme.model import File, Form, Kind, Lane, Output
 from chyme.models.model_digesters import VisionModelDigester
 from chyme.models.providers.endpoints import VisionSettings
-from chyme.pictures.captions import as_json, compose_caption, count_text_words, sort_of_picture, words_in
+from chyme.pictures.captions_without_model import compose_caption, count_text_words, sort_of_picture, words_in
 from chyme.pictures.image_objects import not_sent_note
+from chyme.pictures.image_preview import preview_of
 from chyme.pictures.objects import clean_line
-from chyme.pictures.preview_output import preview_of
 from chyme.pictures.scene import PNG_HEAD, analyse_scene
 from chyme.pictures.vision_model import PROMPTS, ask_for_caption
 from chyme.text.model_output import plain_line, remove_invisible
@@ -61,9 +61,7 @@ class ImageCaptioning(VisionModelDigester):
 def _describe_with_model(calls: Calls, name: str, jpeg: bytes, vision: VisionSettings) -> str | None:
     answer = ask_for_caption(calls, name, jpeg, vision)
     text = clean_line(plain_line(answer.caption), CAPTION_LENGTH)
-    visible_text = clean_line(
-        remove_invisible(answer.visible_text), VISIBLE_LENGTH
-    )  # unchanged, because it may be a picture of markup
+    visible_text = clean_line(remove_invisible(answer.visible_text), VISIBLE_LENGTH)  # may be a picture of markup
     text = text or clean_line(plain_line(visible_text), CAPTION_LENGTH)
     return as_json(text, vision.model, composed=False, words=visible_text) if text or visible_text else None
 
@@ -75,16 +73,26 @@ def _compose_without_model(source: Source, jpeg: bytes, note: str | None) -> str
     with source.open() as stream:
         head = stream.read(PNG_HEAD)
     scene = analyse_scene(source.file.name, jpeg, head)
-    sort = sort_of_picture(
-        count_text_words(recognised_text),
-        **asdict(scene),
-        camera=bool(_json_output(source, "image-preview").get("camera")),
-    )
+    camera = bool(_json_output(source, "image-preview").get("camera"))
+    sort = sort_of_picture(count_text_words(recognised_text), scene, camera)
     things = _json_output(source, "image-objects").get("objects", ())
     sure = [thing["name"] for thing in things if (thing.get("confidence") or 1.0) >= SURE]
     likely = [thing["name"] for thing in things if (thing.get("confidence") or 1.0) < SURE]
     text = compose_caption(sort, sure, words, scene.colour, likely)
     return as_json(text, COMPOSED, composed=True, words=words, note=note)
+
+
+def as_json(text: str, engine: str, composed: bool, words: str = "", note: str | None = None) -> str:
+    """The content of image-captioning; the text found is `words` if composed, `visible_text` if a model read it."""
+    fields: dict[str, object] = {"text": text}
+    if not composed:
+        fields["visible_text"] = words
+    fields |= {"engine": engine, "composed": composed}
+    if composed and words:
+        fields["words"] = words
+    if note:
+        fields["note"] = note
+    return json.dumps(fields, ensure_ascii=False, separators=(",", ":"))
 
 
 def _json_output(source: Source, name: str) -> dict[str, Any]:

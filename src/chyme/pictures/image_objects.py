@@ -9,6 +9,7 @@ from chyme.model import File, Form, Kind, Lane, Output
 from chyme.models.model_digesters import VisionModelDigester, fingerprint_with_model
 from chyme.models.providers.endpoints import VisionSettings
 from chyme.models.weights.catalog import OBJECTS
+from chyme.pictures.image_preview import preview_of
 from chyme.pictures.object_detector import DetectorSettings, detect, fingerprint
 from chyme.pictures.objects import (
     MAX_OBJECTS,
@@ -19,7 +20,6 @@ from chyme.pictures.objects import (
     object_from_model,
     select_objects,
 )
-from chyme.pictures.preview_output import preview_of
 from chyme.pictures.vision_model import PROMPTS, ask_for_objects, size_of
 
 

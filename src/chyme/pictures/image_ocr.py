@@ -11,22 +11,25 @@ from typing import TYPE_CHECKING
 from chyme.core.bounding_boxes import overlap
 from chyme.digester import Digester, Makes, Runs, Source
 from chyme.errors import DigestError, EngineUnavailable, LimitReached
-from chyme.imaging.decoding.limits import PictureLimits
-from chyme.imaging.ocr.engine_interface import (
+from chyme.imaging.decoding.decoder_interface import PictureLimits
+from chyme.imaging.ocr.engines import (
     Line,
     OcrEngine,
     OcrResult,
     OcrSettings,
-    Quad,
     Word,
+    fingerprint,
+    load_engine,
     move_line,
     unread_note,
 )
-from chyme.imaging.ocr.engines import fingerprint, load_engine
 from chyme.imaging.ocr.page_text import PageText, page_text
+from chyme.imaging.ocr.reading_order import Quad
 from chyme.imaging.ocr.tiles import Tile, longest_side, needs_tiles, tiles
 from chyme.model import Artifact, Box, File, Form, Kind, Output, Place
-from chyme.pictures.preview_output import preview_of
+from chyme.pictures.image_preview import preview_of
+from chyme.text.display import format_ranges
+from chyme.pictures.image_preview import preview_of
 from chyme.text.display import format_ranges
 
 if TYPE_CHECKING:

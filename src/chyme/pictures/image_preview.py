@@ -6,7 +6,8 @@ import json
 
 from chyme.core.package_versions import describe_versions
 from chyme.digester import Digester, Makes, Runs, Source
-from chyme.imaging.decoding.limits import PictureLimits
+from chyme.errors import UpstreamMissing
+from chyme.imaging.decoding.decoder_interface import PictureLimits
 from chyme.model import File, Form, Kind, Output
 
 DECODERS = ("pillow", "pillow-heif", "pillow-jxl-plugin", "resvg-py", "av", "opencv-python-headless")
@@ -59,3 +60,15 @@ class ImagePreview(Digester):
         content = json.dumps(known, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
         artifacts = make_preview_and_thumbnail("preview.jpg", picture.image, self.limits.preview, self.limits.thumbnail)
         return [Output(self.name, content, artifacts)]
+
+
+PREVIEW = "preview.jpg"
+
+
+def preview_of(source: Source) -> bytes:
+    """Return the upright JPEG, or raise UpstreamMissing."""
+    preview = source.output("image-preview")
+    jpeg = preview.artifacts.get(PREVIEW) if preview else None
+    if not jpeg:
+        raise UpstreamMissing(f"{source.file.name}: there is no preview to look at; see what became of image-preview")
+    return jpeg

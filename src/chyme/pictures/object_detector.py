@@ -11,7 +11,7 @@ from chyme.core.package_versions import describe_versions
 from chyme.errors import EngineUnavailable, UnreadableFile
 from chyme.models.weights.catalog import OBJECTS
 from chyme.models.weights.folder import path_of, read_files
-from chyme.pictures.coco_labels import CATEGORIES, NAMES
+from chyme.text.word_lists import WordList
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 SIDE = 300  # the size the network was trained on; the picture is squeezed to a square
 GRAPH, TEXT_GRAPH = (member.filename for member in OBJECTS.members)
 PACKAGE = "opencv-python-headless"
+_COCO_OBJECTS = WordList(__package__, "coco_objects")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +52,20 @@ def detect(name: str, jpeg: bytes, settings: DetectorSettings) -> list[Detection
         network = _load_network(settings.weights_dir)
     except EngineUnavailable as error:
         raise EngineUnavailable(f"{name}: {error}") from None
+    classes = object_classes()
     detections = [
-        _to_detection(row) for row in _run_network(network, _squeeze_to_square(name, jpeg)) if row[1] in NAMES
+        Detection(*classes[int(number)], confidence, (left, top, right, bottom))
+        for _, number, confidence, left, top, right, bottom in _run_network(network, _squeeze_to_square(name, jpeg))
+        if number in classes and confidence >= settings.object_confidence
     ]
-    return sorted(
-        (detection for detection in detections if detection.confidence >= settings.object_confidence),
-        key=lambda detection: -detection.confidence,
-    )
+    return sorted(detections, key=lambda detection: -detection.confidence)
+
+
+@functools.cache
+def object_classes() -> dict[int, tuple[str, str]]:
+    """Name and category of each class by its number."""
+    lines = [(line, category) for category, lines in _COCO_OBJECTS.sections.items() for line in lines]
+    return {int(number): (name, category) for line, category in lines for number, name in [line.split(maxsplit=1)]}
 
 
 @functools.cache
@@ -93,8 +101,3 @@ def _run_network(network: Any, image: Image.Image) -> list[list[float]]:
     network.setInput(cv2.dnn.blobFromImage(numpy.asarray(image)))
     rows: list[list[float]] = network.forward().reshape(-1, 7).tolist()
     return rows
-
-
-def _to_detection(row: list[float]) -> Detection:
-    number = int(row[1])
-    return Detection(NAMES[number], CATEGORIES[number], row[2], (row[3], row[4], row[5], row[6]))

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import io
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from chyme.errors import UnreadableFile
-
-if TYPE_CHECKING:
-    pass
+from chyme.pictures.captions_without_model import Scene
 
 LONGEST = 1024  # at most this many pixels along the longer side are examined
 SMALLEST = 64  # of smaller pictures only the colour is reported
@@ -27,22 +24,6 @@ _SCREENS = frozenset(
 )
 _HUES = ("red", "orange", "yellow", "green", "blue", "purple", "pink", "red")
 _HUE_ENDS = (15, 42, 68, 165, 260, 295, 345)  # in degrees; the last one extends to 360
-
-
-@dataclass(frozen=True, slots=True)
-class Scene:
-    """What can be said about a picture without understanding it. If everything is False, nothing is certain."""
-
-    photograph: bool = False
-    drawn: bool = False  # flat colours with sharp edges: a drawing, a diagram, a sign
-    paper: bool = False  # nearly all of it is white
-    grey: bool = False  # without colour
-    pale: bool = False  # hardly any colour, as on yellowed paper
-    bright: bool = False
-    dark: bool = False
-    plain: bool = False  # one colour and nothing else
-    screen: bool = False  # drawn, and exactly as large as a screen
-    colour: str | None = None  # the colour of more than half of it
 
 
 def analyse_scene(name: str, jpeg: bytes, head: bytes = b"") -> Scene:

@@ -7,7 +7,7 @@ import json
 from chyme.core.package_versions import describe_versions
 from chyme.digester import Digester, Makes, Runs, Source
 from chyme.model import File, Form, Kind, Output
-from chyme.speech.media.limits import MediaLimits
+from chyme.speech.media.container import MediaLimits
 
 BYTES_A_SECOND = 1 << 20  # the slowest pace that still counts as progress
 
@@ -41,7 +41,8 @@ class MediaPreview(Digester):
         return self.seconds + source.file.size / BYTES_A_SECOND
 
     def digest(self, source: Source) -> list[Output]:
-        from chyme.speech.media.preview import Recording, build_preview
+        from chyme.speech.media.container import Recording
+        from chyme.speech.media.preview import build_preview
 
         file = source.file
         preview = build_preview(Recording(file.name, file.mime, file.size, source.open), self.limits, source.progress)

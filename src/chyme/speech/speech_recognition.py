@@ -13,20 +13,18 @@ from chyme.errors import EngineUnavailable
 from chyme.model import Artifact, File, Form, Kind, Lane, Output, Transcript, Turn, Voice, Word
 from chyme.models.weights.catalog import VOICES
 from chyme.models.weights.folder import path_of
-from chyme.speech.media.limits import MediaLimits
-from chyme.speech.recognition.endpoint import SpeechEndpoint
-from chyme.speech.recognition.whisper_settings import SpeechSettings
+from chyme.speech.media.container import MediaLimits, Recording
+from chyme.speech.recognition.settings import SpeechEndpoint, SpeechSettings
 from chyme.speech.transcripts import json_format as transcripts
-from chyme.speech.transcripts.subtitles import srt, vtt
+from chyme.speech.transcripts.subtitles import subtitle_artifacts
 from chyme.speech.transcripts.utterances import SpokenWord, utterances
 from chyme.speech.voices import json_format as sounds
 from chyme.speech.voices.speaker_labels import label_segments
 
 if TYPE_CHECKING:
-    from chyme.speech.voices.window import Window
+    from chyme.speech.voices.diarization import Window
 
 PREVIEW = "media-preview"
-SUBTITLES = ("subtitles.srt", "subtitles.vtt")
 SPEAKERS, SPEAKERS_BYTES = "speakers.json", 64 << 20  # who spoke; passed from the preparation to the attempt
 SLACK_SECONDS = 60.0  # time to prepare the sound
 BYTES_A_SECOND = 4_000  # assumed for a recording of unknown length: few have a lower bit rate
@@ -86,31 +84,21 @@ class SpeechRecognition(Digester):
         return max(local_limit, self.endpoint.seconds_for(duration) + SLACK_SECONDS) if self.endpoint else local_limit
 
     def digest(self, source: Source) -> list[Output]:
-        preview = _read_preview(source)
-        if preview and "audio" not in preview:
-            return [Output(self.name, None)]
-        return [
-            self._transcribe_remotely(source, self.endpoint)
-            if self.endpoint
-            else self._transcribe_locally(source, preview)
-        ]
+        if self.endpoint is None or _is_silent(source):
+            return self.without_model(source)
+        return [self._transcribe_remotely(source, self.endpoint)]
 
     def without_model(self, source: Source) -> list[Output]:
         """Use the local engine, for files that must not leave this machine."""
-        preview = _read_preview(source)
-        return [
-            Output(self.name, None) if preview and "audio" not in preview else self._transcribe_locally(source, preview)
-        ]
+        return [Output(self.name, None) if _is_silent(source) else self._transcribe_locally(source)]
 
     def prepare(self, source: Source) -> None:
         """Cut the sound into pieces to send, and find out who speaks in them."""
         from chyme.core.files.untrusted_files import write_atomically
-        from chyme.speech.media.preview import Recording
         from chyme.speech.recognition.pieces import prepare
         from chyme.speech.voices.diarization import separate_speakers, voices_of
 
-        file, preview = source.file, _read_preview(source)
-        if preview and "audio" not in preview:
+        if _is_silent(source):
             return
         embedder, note = _load_embedder(self.settings.weights_dir)
 
@@ -119,8 +107,7 @@ class SpeechRecognition(Digester):
             voices = voices_of(windows, turns, embedder.model) if embedder else ()
             write_atomically(source.scratch / SPEAKERS, sounds.speakers_as_json(turns, voices, note))
 
-        recording = Recording(file.name, file.mime, file.size, source.open)
-        prepare(recording, self.media, source.scratch, embedder.embed if embedder else None, keep)
+        prepare(_recording_of(source), self.media, source.scratch, embedder.embed if embedder else None, keep)
 
     def _transcribe_remotely(self, source: Source, endpoint: SpeechEndpoint) -> Output:
         from chyme.speech.recognition.remote_recogniser import transcribe
@@ -132,17 +119,15 @@ class SpeechRecognition(Digester):
         notes = [text for text in (transcript.note, note) if text]
         return build_output(replace(transcript, note="; ".join(notes) or None), turns, voices)
 
-    def _transcribe_locally(self, source: Source, preview: dict[str, Any]) -> Output:
-        from chyme.speech.media.preview import Recording
+    def _transcribe_locally(self, source: Source) -> Output:
         from chyme.speech.recognition.local_recogniser import recognise
         from chyme.speech.voices.diarization import separate_speakers, voices_of
 
-        file = source.file
         embedder, note = _load_embedder(self.settings.weights_dir)
-        duration = preview.get("duration") or 0.0
+        duration = _read_preview(source).get("duration") or 0.0
         try:
             result = recognise(
-                Recording(file.name, file.mime, file.size, source.open),
+                _recording_of(source),
                 self.media,
                 self.settings,
                 source.scratch,
@@ -150,7 +135,7 @@ class SpeechRecognition(Digester):
                 lambda seconds: source.progress(min(1.0, seconds / duration)) if duration else None,
             )
         except EngineUnavailable as error:
-            raise EngineUnavailable(f"{file.name}: {error}") from error
+            raise EngineUnavailable(f"{source.file.name}: {error}") from error
         words = [
             SpokenWord(Word(word.text.strip(), word.start, word.end, word.probability), word.text[:1].isspace())
             for word in result.words
@@ -174,12 +159,10 @@ def build_output(transcript: Transcript, turns: Sequence[Turn], voices: Sequence
         return Output(SpeechRecognition.name, None)
     segments = label_segments(transcript.segments, turns)
     speakers = {segment.speaker for segment in segments}
-    artifacts = [Artifact(name, write(segments).encode()) for name, write in zip(SUBTITLES, (srt, vtt), strict=True)]
     present_voices = [voice for voice in voices if voice.speaker in speakers]
-    if present_voices:
-        artifacts.insert(0, Artifact(sounds.VOICES, sounds.as_json(present_voices)))
+    voice_artifacts = [Artifact(sounds.VOICES, sounds.as_json(present_voices))] if present_voices else []
     content = transcripts.as_json(replace(transcript, segments=segments))
-    return Output(SpeechRecognition.name, content, tuple(artifacts))
+    return Output(SpeechRecognition.name, content, (*voice_artifacts, *subtitle_artifacts(segments)))
 
 
 def _load_embedder(weights_dir: str) -> tuple[Any, str | None]:
@@ -191,10 +174,11 @@ def _load_embedder(weights_dir: str) -> tuple[Any, str | None]:
         encoder = load(weights_dir)
     except EngineUnavailable as error:
         return None, NO_VOICES.format(cause=str(error).split(";", maxsplit=1)[0])
-    return VoiceEmbedder(
-        encoder.model,
-        lambda samples, start, spans: encoder.windows(samples, start, [(span.start, span.end) for span in spans]),
-    ), None
+    return VoiceEmbedder(encoder.model, encoder.windows), None
+
+
+def _recording_of(source: Source) -> Recording:
+    return Recording(source.file.name, source.file.mime, source.file.size, source.open)
 
 
 def _read_speakers(scratch: Path) -> tuple[tuple[Turn, ...], tuple[Voice, ...], str | None]:
@@ -212,6 +196,11 @@ def _limit_note(seconds: float, media: MediaLimits) -> str | None:
     if seconds < media.sound_hours * 3600:
         return None
     return f"only the first {media.sound_hours} hours were heard; cut the recording to hear the rest"
+
+
+def _is_silent(source: Source) -> bool:
+    preview = _read_preview(source)
+    return bool(preview) and "audio" not in preview
 
 
 def _read_preview(source: Source) -> dict[str, Any]:

@@ -8,17 +8,25 @@ from typing import TYPE_CHECKING
 
 from chyme.digester import Calls, Inputs, Makes, Promises, Runs, Source
 from chyme.errors import UpstreamMissing
-from chyme.model import Artifact, File, Form, Kind, Lane, Output, Transcript
+from chyme.model import File, Form, Kind, Lane, Output, Transcript
 from chyme.models.model_digesters import LanguageModelDigester, fingerprint_with_model
 from chyme.models.providers.endpoints import LanguageSettings
 from chyme.models.providers.service_faults import InvalidAnswer
-from chyme.speech.transcripts.answer_cache import AnswerCache
-from chyme.speech.transcripts.batches import batches, key_of
+from chyme.speech.transcripts.language_model import AnswerCache
+from chyme.speech.transcripts.language_model import batches, key_of
+from chyme.models.providers.service_faults import InvalidAnswer
+from chyme.speech.transcripts.answer_checks import check_correction, check_numbering
 from chyme.speech.transcripts.cleanup_rules import RULES, clean_segments
-from chyme.speech.transcripts.correction_checks import check_correction, check_numbering
 from chyme.speech.transcripts.json_format import as_json, from_json
-from chyme.speech.transcripts.language_model import PROMPTS, TimeBudget, ask_for_corrections
-from chyme.speech.transcripts.subtitles import srt, vtt
+from chyme.speech.transcripts.language_model import (
+    PROMPTS,
+    AnswerCache,
+    TimeBudget,
+    ask_for_corrections,
+    batches,
+    key_of,
+)
+from chyme.speech.transcripts.subtitles import subtitle_artifacts
 from chyme.text.model_output import plain_text
 
 if TYPE_CHECKING:
@@ -66,16 +74,10 @@ class SpeechRecognitionCleanup(LanguageModelDigester):
         return max(self.seconds, self.language.seconds if self.language else 0.0)
 
     def digest(self, source: Source) -> list[Output]:
-        if self.language is None:
+        if self.language is None or (transcript := transcript_of(source)) is None:
             return self.without_model(source)
-        transcript = transcript_of(source)
-        if transcript is None:
-            return [Output(self.name, None)]
-        return [
-            self._output(
-                transcript, _correct_by_model(source, transcript, self.language, TimeBudget(self._attempt_seconds))
-            )
-        ]
+        budget = TimeBudget(self._attempt_seconds)
+        return [self._output(transcript, _correct_by_model(source, transcript, self.language, budget))]
 
     def without_model(self, source: Source) -> list[Output]:
         transcript = transcript_of(source)
@@ -92,11 +94,7 @@ class SpeechRecognitionCleanup(LanguageModelDigester):
         if corrected.degraded:
             extra["degraded"] = corrected.degraded
         content = as_json(replace(transcript, segments=segments), **extra)
-        subtitles = (
-            Artifact("subtitles.srt", srt(segments).encode()),
-            Artifact("subtitles.vtt", vtt(segments).encode()),
-        )
-        return Output(self.name, content, artifacts=subtitles)
+        return Output(self.name, content, artifacts=subtitle_artifacts(segments))
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +128,8 @@ def _correct_by_model(
     by_rules: set[int] = set()
     for number, part in enumerate(parts):
         batch = [originals[index] for index in part]
-        around = _context_before(originals[: part[0]]), _context_after(originals[part[-1] + 1 :])
+        before, after = originals[: part[0]][-1:], originals[part[-1] + 1 :][:1]
+        around = "".join(before)[-CONTEXT:].strip(), "".join(after)[:CONTEXT].strip()
         key = key_of(batch, around, spoken)
         answer = _cached_answer(cache, key, len(batch))
         if answer is None:
@@ -195,11 +194,3 @@ def _cached_answer(cache: AnswerCache, key: str, count: int) -> list[str] | str 
     if isinstance(answer, list) and len(answer) == count and all(isinstance(text, str) for text in answer):
         return answer
     return None
-
-
-def _context_before(texts: Sequence[str]) -> str:
-    return texts[-1][-CONTEXT:].strip() if texts else ""
-
-
-def _context_after(texts: Sequence[str]) -> str:
-    return texts[0][:CONTEXT].strip() if texts else ""

@@ -11,13 +11,12 @@ from chyme.model import File, Form, Kind, Lane, Output, Transcript
 from chyme.models.model_digesters import LanguageModelDigester, fingerprint_with_model
 from chyme.models.providers.endpoints import LanguageSettings
 from chyme.speech.speech_recognition_cleanup import LOCAL, transcript_of
+from chyme.speech.transcripts.answer_checks import check_summary
 from chyme.speech.transcripts.cleanup_rules import RULES as TIDY_RULES
-from chyme.speech.transcripts.excerpt import excerpt
 from chyme.speech.transcripts.extractive_summary import RULES, extract_summary, is_short
 from chyme.speech.transcripts.json_format import format_speaker_label
-from chyme.speech.transcripts.language_model import PROMPTS, ask_for_summary
+from chyme.speech.transcripts.language_model import PROMPTS, ask_for_summary, excerpt
 from chyme.speech.transcripts.summary import TAKEAWAY_LENGTH, Point, Summary, as_markdown, parse_clock
-from chyme.speech.transcripts.summary_checks import check_summary
 from chyme.text.model_output import plain_line
 
 if TYPE_CHECKING:
@@ -70,7 +69,7 @@ class SpeechRecognitionSummary(LanguageModelDigester):
         return [self._output(transcript, extract_summary(transcript), ITSELF if is_short(transcript) else PICKED)]
 
     def _output(self, transcript: Transcript, summary: Summary, origin: str) -> Output:
-        """`made` is the line that says how it was made."""
+        """`origin` is the line that says how it was made."""
         if not summary.takeaway:
             return Output(self.name, None)
         content, places = as_markdown(summary, transcript.language, origin)

@@ -9,7 +9,7 @@ from chyme.model import File, Form, Kind, Lane, Output
 from chyme.models.model_digesters import SLACK_SECONDS, VisionModelDigester, fingerprint_with_model
 from chyme.models.providers.endpoints import VisionSettings
 from chyme.pictures.image_objects import not_sent_note
-from chyme.pictures.preview_output import preview_of
+from chyme.pictures.image_preview import preview_of
 from chyme.text import language_detection as languages
 from chyme.understanding.classification import document_rules
 from chyme.understanding.classification.model_answer_checks import AnswerCheck, ModelQuestion, merge_with_rules

@@ -15,7 +15,7 @@ from chyme.documents.pages.limits import PageLimits
 from chyme.errors import EngineUnavailable, NetworkFailed, RateLimited, UnreadableFile, UpstreamMissing
 from chyme.files.kind_detection import HEAD_BYTES, identify
 from chyme.files.link_files import LINK_BYTES, link_in, remove_credentials, restore_link_parts
-from chyme.imaging.decoding.limits import PictureLimits
+from chyme.imaging.decoding.decoder_interface import PictureLimits
 from chyme.model import THUMBNAIL, Artifact, File, Form, Kind, Lane, Output
 from chyme.webpages.browser.executable import INSTALL_HINT, browser_marker, browser_program
 from chyme.webpages.settings import BrowserSettings, require_crawling

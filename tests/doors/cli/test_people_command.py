@@ -17,7 +17,7 @@ from chyme.doors.cli.commands.people import people
 from chyme.model import Kind, Output, Seen, Stamp, Voice
 from chyme.search.tables import file_terms
 from chyme.speech.people.names import SPEAKERS
-from chyme.speech.people.voice_assignment import store_voices
+from chyme.speech.people.voice_recorder import store_voices
 from chyme.vault.file_registry import FileRegistry
 
 SOUNDS = {"ada": (1.0, 0.0), "bob": (0.0, 1.0)}

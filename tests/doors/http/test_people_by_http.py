@@ -15,7 +15,7 @@ from chyme.core.clock import now
 from chyme.model import Output, Segment, Transcript, Voice, Word
 from chyme.search.tables import file_terms
 from chyme.speech.people.names import SPEAKERS
-from chyme.speech.people.voice_assignment import store_voices
+from chyme.speech.people.voice_recorder import store_voices
 from chyme.speech.transcripts import json_format
 
 pytestmark = pytest.mark.slow  # a little each, and they are many

@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from chyme.documents.conversion.scan_rendering import CannotDraw, draw
 from chyme.errors import EngineUnavailable
-from chyme.imaging.ocr.engine_interface import unread_note
+from chyme.imaging.ocr.engines import unread_note
 from chyme.model import Place
+from chyme.text.display import format_ranges
+from chyme.imaging.ocr.engines import unread_note
 from chyme.text.display import format_ranges
 
 if TYPE_CHECKING:

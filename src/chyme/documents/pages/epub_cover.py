@@ -14,7 +14,7 @@ from xml.etree.ElementTree import Element
 from chyme.documents.conversion.zip_packages import Package
 from chyme.documents.pages.limits import PageLimits
 from chyme.errors import DigestError
-from chyme.imaging.decoding.limits import PictureLimits
+from chyme.imaging.decoding.decoder_interface import PictureLimits
 
 if TYPE_CHECKING:
     from PIL import Image

@@ -7,7 +7,7 @@ import struct
 from collections.abc import Iterator
 from typing import BinaryIO
 
-from chyme.imaging.decoding.tiff import COMPRESSION, JPEG, JPEG_BYTES, STRIP, STRIP_BYTES, directories
+from chyme.imaging.decoding.headers import COMPRESSION, JPEG, JPEG_BYTES, STRIP, STRIP_BYTES, directories
 
 PREVIEW_BYTES = 64 << 20
 CR3_HEAD = 4 << 20  # Canon's previews come before the raw data

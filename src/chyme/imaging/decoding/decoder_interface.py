@@ -1,4 +1,4 @@
-"""The request to a decoder, and its result."""
+"""The request to a decoder, its limits, and its result."""
 
 from __future__ import annotations
 
@@ -9,11 +9,22 @@ from typing import TYPE_CHECKING, BinaryIO
 if TYPE_CHECKING:
     from PIL import Image
 
+MB = 1024 * 1024
 ENDS_EARLY = "file ends early: a part of the picture is missing"
 CUT = "file ends early: the lower part is missing"
 DAMAGED = "file is damaged: the picture may have faults"
 SMALL = "file is damaged: this is the small picture it carries beside the main one"
 RAW = "camera raw: this is the preview the camera put inside"
+
+
+@dataclass(frozen=True, slots=True)
+class PictureLimits:
+    """Each field is named like its setting."""
+
+    image_bytes: int = 500 * MB  # larger files are not read
+    image_pixels: int = 250_000_000  # width × height from the header; larger pictures are not decoded
+    preview: int = 2048  # longest side of the preview, in pixels
+    thumbnail: int = 512  # longest side of the thumbnail, in pixels
 
 
 class UnsupportedEncoding(ValueError):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from chyme.imaging.decoding.decoder_interface import ENDS_EARLY, RAW, DecodedImage, DecodeRequest, UnsupportedEncoding
 from chyme.imaging.decoding.headers import ends_early, jxl_size
 from chyme.imaging.decoding.metadata import exif_in, exif_of, facts_of, orientation_of
 from chyme.imaging.decoding.pillow import open_header, pillow_limits, upright_size
-from chyme.imaging.decoding.resizing import fit_size, shrink
+from chyme.imaging.decoding.pixel_conversion import fit_size, shrink
 
 if TYPE_CHECKING:
     from PIL import ImageFile
@@ -32,12 +33,12 @@ def decode_pillow_frame(image: ImageFile.ImageFile, longest: int | None, count: 
     if longest is not None and kind in ("JPEG", "MPO"):
         image.draft(None, fit_size(size, longest))
     tiff = kind == "TIFF"  # Pillow rotates TIFFs itself, and forgets their orientation
-    exif, orientation = (exif_of(image), orientation_of(exif_of(image))) if tiff else ({}, 1)
-    facts = facts_of(exif, _info_with_iptc(image)) if tiff else {}
-    image.load()
     if not tiff:
-        exif = exif_of(image)
-        orientation, facts = orientation_of(exif), facts_of(exif, _info_with_iptc(image))
+        image.load()
+    exif = exif_of(image)
+    orientation, facts = orientation_of(exif), facts_of(exif, _info_with_iptc(image))
+    if tiff:
+        image.load()
     turn = 1 if tiff else orientation
     profile = image.info.get("icc_profile")
     mime = "image/jpeg" if kind == "MPO" else mime
@@ -47,11 +48,11 @@ def decode_pillow_frame(image: ImageFile.ImageFile, longest: int | None, count: 
 
 
 def decode_with_libheif(request: DecodeRequest) -> DecodedImage:
-    from chyme.imaging.decoding.heif import heif_header
+    from chyme.imaging.decoding.heif import decode_main, read_header
 
-    heif = heif_header(request.stream)
+    heif = read_header(request.stream)
     request.check(heif.size)
-    image = heif.image(request.longest)
+    image = decode_main(heif, request.longest)
     info = heif.info
     exif = exif_in(info.get("exif"))
     note = ENDS_EARLY if ends_early(request.stream, request.size) else None
@@ -60,7 +61,7 @@ def decode_with_libheif(request: DecodeRequest) -> DecodedImage:
         image,
         heif.size,
         orientation_of(exif),
-        frames=heif.frames,
+        frames=len(heif),
         facts=facts_of(exif, info),
         profile=info.get("icc_profile"),
         note=note,
@@ -80,14 +81,7 @@ def decode_with_libjxl(request: DecodeRequest) -> DecodedImage:
         decoded = decode_pillow_frame(image, request.longest)
         if image.jpeg:  # a losslessly packed JPEG is not rotated; everything else comes out upright
             return decoded
-        return DecodedImage(
-            decoded.image,
-            image.size,
-            decoded.orientation,
-            mime=decoded.mime,
-            facts=decoded.facts,
-            profile=decoded.profile,
-        )
+        return replace(decoded, size=image.size, turn=1)
 
 
 def decode_with_resvg(request: DecodeRequest) -> DecodedImage:
@@ -125,8 +119,8 @@ def _add_raw_facts(preview: DecodedImage, stream: BinaryIO) -> DecodedImage:
     orientation = orientation_of(exif) if preview.turn == 1 else preview.turn
     size = preview.size if preview.turn != 1 else upright_size(preview.size, orientation)
     facts = facts_of(exif, {}) or preview.facts
-    return DecodedImage(
-        *(preview.image, size, orientation, orientation, 1, None, facts, preview.profile, RAW),
+    return replace(
+        preview, size=size, orientation=orientation, turn=orientation, frames=1, mime=None, facts=facts, note=RAW
     )
 
 

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from chyme.imaging.decoding.decoder_interface import CUT, DAMAGED, ENDS_EARLY, SMALL, DecodedImage, DecodeRequest
 from chyme.imaging.decoding.decoders import decode_pillow_frame, decode_raw_preview
-from chyme.imaging.decoding.headers import ends_early
+from chyme.imaging.decoding.headers import ends_early, tiff_size
 from chyme.imaging.decoding.pillow import open_header, pillow_limits, upright_size
-from chyme.imaging.decoding.resizing import scale_to_grey, shrink
-from chyme.imaging.decoding.tiff import tiff_size
+from chyme.imaging.decoding.pixel_conversion import scale_to_grey, shrink
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -76,11 +75,11 @@ def _decode_truncated_with_pillow(request: DecodeRequest) -> DecodedImage:
 
 
 def _decode_heif_thumbnail(request: DecodeRequest) -> DecodedImage:
-    from chyme.imaging.decoding.heif import heif_header
+    from chyme.imaging.decoding.heif import decode_thumbnail, read_header
 
-    heif = heif_header(request.stream)
+    heif = read_header(request.stream)
     request.check(heif.size)
-    small = heif.thumbnail()
+    small = decode_thumbnail(heif)
     if small is None:
         raise ValueError("it carries no smaller picture")
     return DecodedImage(shrink(small, request.longest), heif.size, note=SMALL)

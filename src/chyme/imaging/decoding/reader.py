@@ -1,13 +1,6 @@
 """Opens pictures of any format: by their content, within limits, upright, as RGB.
 
-    open_picture(name, stream, limits, longest) -> Picture      the main picture of the file
-    frames(stream, name, limits) -> Iterator[(number, Image)]   every page of a TIFF; otherwise the main picture
-
-`Picture.image` is an upright RGB Pillow image with transparency on white. With `longest` its longest side is at most
-that many pixels, with None it is the full resolution; it is never enlarged, except that small drawings (SVG) are drawn
-larger than they ask for. `Picture.width` and `.height` are those of the upright original, `.frames` how many pages or
-frames it has, `.facts` the file's metadata, `.note` what is missing, if anything is.
-For a bad file both raise UnreadableFile, LimitReached or UnsupportedFile, and nothing else.
+For a bad file, everything here raises UnreadableFile, LimitReached or UnsupportedFile, and nothing else.
 """
 
 from __future__ import annotations
@@ -21,13 +14,12 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from chyme.errors import DigestError, EngineUnavailable, LimitReached, UnreadableFile, UnsupportedFile
 from chyme.files.kind_detection import HEAD_BYTES, identify
-from chyme.imaging.decoding.colour_profiles import convert_to_srgb
-from chyme.imaging.decoding.decoder_interface import DecodedImage, DecodeRequest, UnsupportedEncoding
+from chyme.imaging.decoding.decoder_interface import MB, DecodedImage, DecodeRequest, PictureLimits, UnsupportedEncoding
 from chyme.imaging.decoding.decoders import DECODERS, decode_pillow_frame, decode_with_pillow
 from chyme.imaging.decoding.fallback_decoders import fallback_decoders, note_missing_part
 from chyme.imaging.decoding.headers import ends_early
-from chyme.imaging.decoding.limits import MB, PictureLimits
 from chyme.imaging.decoding.pillow import open_header, pillow_limits, rotate_upright, too_large
+from chyme.imaging.decoding.pixel_conversion import convert_to_srgb
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -77,15 +69,17 @@ _OBJECT_REPR = re.compile(r"<[^>]*\bobject at 0x[0-9a-f]+>|<_io\.[^>]*>")
 class Picture:
     """A decoded picture and what is known about it."""
 
-    image: Image.Image
-    width: int
+    image: (
+        Image.Image
+    )  # upright RGB, transparency on white; never enlarged, except that small drawings are drawn larger
+    width: int  # of the upright original
     height: int
     format: str
     mime: str
     frames: int = 1
     orientation: int = 1  # as stored; the image is upright
-    facts: Mapping[str, object] = field(default_factory=dict)
-    note: str | None = None
+    facts: Mapping[str, object] = field(default_factory=dict)  # the file's metadata
+    note: str | None = None  # what is missing, if anything is
 
     @property
     def animated(self) -> bool:

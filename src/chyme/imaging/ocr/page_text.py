@@ -6,10 +6,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Protocol
 
-from chyme.imaging.ocr.reading_order import Quad, direction, gap, order_lines
-from chyme.model import Box
+from chyme.imaging.ocr.engines import Line
+from chyme.imaging.ocr.reading_order import direction, gap, order_lines
 
 CELL = " | "  # between items side by side but apart, as in a table; not a word for the search
 APART = 0.5  # heights of space that separate two cells of one row
@@ -18,24 +17,6 @@ _LETTER = re.compile(r"\w")
 _HYPHENATED = re.compile(r"[^\W\d_]{2,}-$")
 _MARKUP = re.compile(r"#{1,6}(?:\s|$)|>|```|~~~")
 _CONTINUATION = re.compile(r"[^\W\d_]+", re.UNICODE)
-
-
-class RecognisedWord(Protocol):
-    @property
-    def text(self) -> str: ...
-    @property
-    def confidence(self) -> float: ...
-
-
-class RecognisedLine(Protocol):
-    @property
-    def text(self) -> str: ...
-    @property
-    def quad(self) -> Quad: ...
-    @property
-    def box(self) -> Box: ...
-    @property
-    def words(self) -> Sequence[RecognisedWord]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +37,7 @@ class PageText:
     angle: float = 0.0  # the direction of the text, in degrees
 
 
-def page_text(lines: Sequence[RecognisedLine], aspect: float, doubt: float, markdown: bool = False) -> PageText:
+def page_text(lines: Sequence[Line], aspect: float, doubt: float, markdown: bool = False) -> PageText:
     """The lines in reading order. Words below `doubt` carry a mark; words hyphenated at the end of a line are joined.
 
     For Markdown, rows that happen to begin like a heading, a quotation or code are escaped.
@@ -93,7 +74,7 @@ def page_text(lines: Sequence[RecognisedLine], aspect: float, doubt: float, mark
     return PageText("".join(out), tuple(spans), round(direction(quads, aspect), 1))
 
 
-def mark_doubtful_words(line: RecognisedLine, doubt: float) -> str:
+def mark_doubtful_words(line: Line, doubt: float) -> str:
     """The line's text; a mark follows words that were read with little confidence."""
     doubtful = [word.confidence < doubt and _LETTER.search(word.text) is not None for word in line.words]
     if not any(doubtful):

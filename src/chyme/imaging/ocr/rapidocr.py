@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from chyme.errors import EngineUnavailable
-from chyme.imaging.ocr.engine_interface import Line, OcrResult, Quad, Word, bounding_box, cut_quad
+from chyme.imaging.ocr.engines import Line, OcrResult, Word, bounding_box, cut_quad
+from chyme.imaging.ocr.reading_order import Quad
 
 if TYPE_CHECKING:
     import numpy

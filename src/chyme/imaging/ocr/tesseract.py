@@ -14,7 +14,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from chyme.errors import EngineUnavailable, TimedOut, UnreadableFile
-from chyme.imaging.ocr.engine_interface import Line, OcrResult, Quad, Word, bounding_box
+from chyme.imaging.ocr.engines import Line, OcrResult, Word, bounding_box
+from chyme.imaging.ocr.reading_order import Quad
 
 if TYPE_CHECKING:
     from PIL import Image

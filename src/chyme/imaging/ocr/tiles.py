@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
 
+from chyme.imaging.decoding.pixel_conversion import fit_size
+
 LONG = 3.0  # a picture this many times longer than wide: its preview is too narrow to be read
 LARGER = 1.5  # times the preview; less is not worth reading again
 SMALL_PRINT = 18.0  # pixels of the preview; lines lower than this are guessed, not read
@@ -36,9 +38,8 @@ def needs_tiles(original: tuple[int, int], preview: tuple[int, int], line_height
 
 def longest_side(size: tuple[int, int]) -> int:
     """The longest side at which a picture is read, so that there are not too many tiles."""
-    width, height = size
     longest = max(size)
-    while len(tiles(*_scale(width, height, longest))) > MAX_TILES:
+    while len(tiles(*fit_size(size, longest))) > MAX_TILES:
         longest = int(longest * 0.9)
     return longest
 
@@ -60,8 +61,3 @@ def _cuts(length: int) -> list[tuple[int, int, int, int]]:
     return [
         (max(0, first - OVERLAP // 2), min(length, last + OVERLAP // 2), first, last) for first, last in pairwise(seams)
     ]
-
-
-def _scale(width: int, height: int, longest: int) -> tuple[int, int]:
-    scale = min(1.0, longest / max(width, height))
-    return max(1, round(width * scale)), max(1, round(height * scale))

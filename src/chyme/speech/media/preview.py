@@ -6,13 +6,14 @@ import math
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any
 
-from chyme.errors import DigestError, UnreadableFile
+from chyme.errors import DigestError
 from chyme.imaging.thumbnails import make_preview_and_thumbnail
 from chyme.model import Artifact
-from chyme.speech.media.container import open_container
-from chyme.speech.media.container_info import (
+from chyme.speech.media.container import (
+    MediaLimits,
+    Recording,
     audio_facts,
     chapters_in,
     container_name,
@@ -20,11 +21,10 @@ from chyme.speech.media.container_info import (
     find_audio_stream,
     find_video_stream,
     is_undecodable,
+    open_container,
     video_facts,
 )
-from chyme.speech.media.cover_art import cover_of
-from chyme.speech.media.limits import MediaLimits
-from chyme.speech.media.posters import Poster, poster_of
+from chyme.speech.media.posters_and_covers import Poster, cover_of, poster_of
 from chyme.speech.media.stream_scan import StreamScan, scan_streams
 from chyme.speech.media.tags import place_in, tags_in
 
@@ -46,22 +46,10 @@ class Preview:
     artifacts: tuple[Artifact, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Recording:
-    """The file to preview; each call of `open` returns its bytes from the beginning."""
-
-    name: str
-    mime: str
-    size: int
-    open: Callable[[], BinaryIO]
-
-
 def build_preview(recording: Recording, limits: MediaLimits, progress: Callable[[float], None]) -> Preview:
     """Decode all of the sound once and look at a few frames. Raises UnreadableFile or UnsupportedFile."""
-    if not recording.size:
-        raise UnreadableFile(f"{recording.name}: the file is empty; copy it again from where it came from")
     notes: list[str] = []
-    with recording.open() as stream, open_container(recording.name, recording.mime, stream, limits) as container:
+    with open_container(recording, limits) as container:
         video, audio = find_video_stream(container), find_audio_stream(container)
         size = recording.size
         scan = scan_streams(
@@ -74,7 +62,7 @@ def build_preview(recording: Recording, limits: MediaLimits, progress: Callable[
         poster, pictures = _make_pictures(recording, video is not None, seconds, limits, notes)
         if video:
             turn = poster.turn if poster else 0
-            content["video"] = video_facts(video, turn, _span_length(scan.video.end, scan.video.start), scan.video.size)
+            content["video"] = video_facts(video, turn, scan.video.seconds, scan.video.size)
         if audio:
             content["audio"] = audio_facts(audio, seconds, scan.audio.size)
         content |= _describe_content(container, video, audio, limits)
@@ -117,10 +105,6 @@ def _describe_sound(scan: StreamScan) -> dict[str, Any]:
     return fields
 
 
-def _span_length(end: float, start: float | None) -> float:
-    return end - start if start is not None else 0.0
-
-
 def _make_pictures(
     recording: Recording, has_video: bool, seconds: float, limits: MediaLimits, notes: list[str]
 ) -> tuple[Poster | None, tuple[Artifact, ...]]:
@@ -128,11 +112,7 @@ def _make_pictures(
     poster = _find_poster(recording, seconds, limits, notes) if has_video else None
     if poster:
         return poster, make_preview_and_thumbnail(POSTER, poster.image)
-    with (
-        suppress(DigestError),
-        recording.open() as stream,
-        open_container(recording.name, recording.mime, stream, limits) as container,
-    ):
+    with suppress(DigestError), open_container(recording, limits) as container:
         image, note = cover_of(container, limits)
         if note:
             notes.append(note)
@@ -143,7 +123,7 @@ def _make_pictures(
 
 def _find_poster(recording: Recording, seconds: float, limits: MediaLimits, notes: list[str]) -> Poster | None:
     poster = None
-    with recording.open() as stream, open_container(recording.name, recording.mime, stream, limits) as container:
+    with open_container(recording, limits) as container:
         video = find_video_stream(container)
         if video is None or is_undecodable(video):
             notes.append("the picture is protected or of an unknown codec")
@@ -173,15 +153,12 @@ def _list_notes(
     if not video and not audio:
         notes.append("it holds neither sound nor moving pictures")
     if audio and scan.waveform is None:
-        notes.append(
-            f"the sound {'is protected or of an unknown codec' if is_undecodable(audio) else 'cannot be decoded'}"
-        )
+        problem = "is protected or of an unknown codec" if is_undecodable(audio) else "cannot be decoded"
+        notes.append(f"the sound {problem}")
     if scan.cut:
         notes.append(f"the waveform covers the first {limits.sound_hours} hours; raise sound_hours to hear more")
     elif declared and 0 < scan.seconds < SHORT * declared - 0.5:
         notes.append(f"the file is cut short: {scan.seconds:.1f} of {declared:.1f} seconds are there")
-    elif (
-        scan.failures > 1 + scan.audio.packets // 100
-    ):  # the first packet of a cut recording often depends on an earlier one
+    elif scan.failures > 1 + scan.audio.packets // 100:  # the first packet of a cut recording may need an earlier one
         notes.append("parts of the sound cannot be read")
     return notes

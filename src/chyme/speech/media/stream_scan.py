@@ -7,8 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from chyme.speech.media.container_info import is_undecodable
-from chyme.speech.media.limits import MediaLimits
+from chyme.speech.media.container import MediaLimits, is_undecodable
 from chyme.speech.media.waveform import Waveform
 
 if TYPE_CHECKING:
@@ -35,6 +34,10 @@ class PacketSpan:
     packets: int = 0
     start: float | None = None
     end: float = 0.0
+
+    @property
+    def seconds(self) -> float:
+        return self.end - self.start if self.start is not None else 0.0
 
     def add_packet(self, packet: Packet[Any], tick: float) -> None:
         """`tick` is the length in seconds of one unit of the stream's clock."""
@@ -192,7 +195,7 @@ class _AudioDecoder:
             return
         frames, self._pending, self._pending_samples = self._pending, [], 0
         dtype, full_scale = _SAMPLES[frames[0].format.name.removesuffix("p")]
-        samples = _channel_rows(frames, dtype)
+        samples = channel_rows(frames, dtype)
         channels = len(samples)
         zero_level = full_scale if dtype == "u1" else 0.0
         mono = samples[0].astype(numpy.float32)
@@ -210,8 +213,11 @@ class _AudioDecoder:
         self.waveform.add(_resample(mono, frames[0].sample_rate, self.rate), full_scale)
 
 
-def _channel_rows(frames: list[AudioFrame], dtype: str) -> list[Any]:
-    """Return one row per channel. Reads the planes directly: `to_ndarray` would take half as long as decoding."""
+def channel_rows(frames: list[AudioFrame], dtype: str) -> list[Any]:
+    """Return one row per channel, of frames of one format.
+
+    Reads the planes directly: `to_ndarray` takes half as long as decoding, and crashes with more than eight channels.
+    """
     import numpy
 
     count = frames[0].layout.nb_channels

@@ -89,11 +89,7 @@ def clean(value: str, max_chars: int) -> str:
 def _repair_encoding(value: str) -> str:
     if any("\ud800" <= char <= "\udfff" for char in value):
         # The bytes are not UTF-8: an old tag that does not state its encoding.
-        raw = (
-            value.encode("utf-8", "surrogateescape")
-            if _is_surrogateescaped(value)
-            else value.encode("utf-8", "replace")
-        )
+        raw = value.encode("utf-8", "surrogateescape" if _is_surrogateescaped(value) else "replace")
         return raw.decode(detect_legacy(raw), "replace")
     if value.isascii():
         return value

@@ -28,7 +28,7 @@ class Waveform:
         self._buckets = numpy.zeros(2 * max_peaks, dtype=numpy.float32)
 
     def add(self, loudness: Floats, full_scale: float = 1.0) -> None:
-        """Add the next samples as absolute values; `full` is full scale."""
+        """Add the next samples as absolute values; `full_scale` is the largest possible."""
         import numpy
 
         count = len(loudness)

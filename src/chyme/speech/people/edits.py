@@ -12,11 +12,19 @@ from chyme.core.store.sqlite.database import Database
 from chyme.errors import UsageError
 from chyme.model import iso
 from chyme.speech.people.decision import Decision
-from chyme.speech.people.lookup import find_person, find_voice
-from chyme.speech.people.names import NEW, Person, clean_name, display_name
+from chyme.speech.people.names import (
+    NEW,
+    Person,
+    clean_name,
+    display_name,
+    find_by_name,
+    no_match_message,
+    parse_person_number,
+)
 from chyme.speech.people.tables import people, voices
 from chyme.speech.people.tables.people import PersonTotals
 
+LONGEST_NUMBER = 18  # digits
 WITH_WORDS = 20  # voices shown with their first words: each needs reading a transcript
 
 Decide = Callable[[Connection, Decision], tuple[str, int]]  # the decision in words, and the id of the person to show
@@ -239,3 +247,35 @@ def as_json(person: PersonTotals) -> dict[str, object]:
         "files": person.files,
         "seconds": round(person.seconds, 2),
     }
+
+
+def find_person(db: Connection, who: str) -> Person:
+    """Return a person by number, name or a word of the name; otherwise raise an error that lists candidates."""
+    number = parse_person_number(who)
+    if number is not None:
+        person = people.by_id(db, number)
+        if person is None:
+            raise UsageError(f"there is no person {number}; 'chyme people' lists them")
+        return person
+    known = people.list_named(db)
+    matches = find_by_name(who, known)
+    if not matches:
+        raise UsageError(no_match_message(who, known))
+    if len(matches) > 1:
+        candidates = ", ".join(f"{person.name} ({person.id})" for person in matches)
+        raise UsageError(f"“{who}” may be any of {candidates}; say which by number")
+    return matches[0]
+
+
+def find_voice(db: Connection, reference: str) -> voices.LocatedVoice:
+    """A voice by number, or by file and label."""
+    path, colon, speaker = reference.rpartition(":")
+    found = voices.by_speaker(db, path, speaker) if colon else None
+    if not colon and reference.isdecimal() and len(reference) <= LONGEST_NUMBER:
+        found = voices.by_id(db, int(reference))
+    if found is None:
+        raise UsageError(
+            f"{reference}: is no voice; give its number, or file and speaker as in talk.mp3:speaker-2 "
+            "('chyme people show' tells both)"
+        )
+    return found

@@ -6,11 +6,8 @@ from collections.abc import Generator, Iterator
 from typing import TYPE_CHECKING, Any
 
 from chyme.errors import UnreadableFile
-from chyme.speech.media.container import open_container
-from chyme.speech.media.container_info import find_audio_stream, is_undecodable
-from chyme.speech.media.limits import MediaLimits
-from chyme.speech.media.preview import Recording
-from chyme.speech.media.stream_scan import GAP, MAX_FAILURES, MAX_INITIAL_FAILURES
+from chyme.speech.media.container import MediaLimits, Recording, find_audio_stream, is_undecodable, open_container
+from chyme.speech.media.stream_scan import GAP, MAX_FAILURES, MAX_INITIAL_FAILURES, channel_rows
 
 if TYPE_CHECKING:
     import numpy as np
@@ -36,9 +33,7 @@ def read_samples(recording: Recording, limits: MediaLimits) -> Generator[Samples
 
     Yields nothing for a recording without sound; at most `sound_hours`. Raises UnreadableFile or UnsupportedFile.
     """
-    if not recording.size:
-        raise UnreadableFile(f"{recording.name}: the file is empty; copy it again from where it came from")
-    with recording.open() as stream, open_container(recording.name, recording.mime, stream, limits) as container:
+    with open_container(recording, limits) as container:
         audio = find_audio_stream(container)
         if audio is None:
             return
@@ -227,7 +222,7 @@ def mix_to_mono(frames: list[AudioFrame]) -> Samples:
 
     first = frames[0]
     count = first.layout.nb_channels
-    rows = numpy.concatenate([_channel_rows(frame) for frame in frames], axis=1)
+    rows = numpy.stack(channel_rows(frames, _DTYPES[first.format.name.removesuffix("p")]))
     full_scale = _FULL_SCALES.get(rows.dtype.str[1:], 1.0)
     channels = rows.astype(numpy.float32)
     if rows.dtype == numpy.uint8:
@@ -243,19 +238,6 @@ def mix_to_mono(frames: list[AudioFrame]) -> Samples:
     return mono
 
 
-def _channel_rows(frame: AudioFrame) -> Any:
-    """Return one row per channel. `to_ndarray` would crash: it reads past eight channels as if there were a ninth."""
-    import numpy
-
-    count, dtype = frame.layout.nb_channels, _DTYPES[frame.format.name.removesuffix("p")]
-    planes = frame.planes
-    if frame.format.is_planar:
-        rows = [numpy.frombuffer(memoryview(planes[row]), dtype, frame.samples) for row in range(count)]
-        return numpy.stack(rows)
-    packed = numpy.frombuffer(memoryview(planes[0]), dtype, frame.samples * count)
-    return packed.reshape(-1, count).T
-
-
 def _channel_weights(frame: AudioFrame) -> Samples:
     """Weight the centre, where films put speech, as much as all others together, and ignore the bass."""
     import numpy
@@ -268,3 +250,35 @@ def _channel_weights(frame: AudioFrame) -> Samples:
         weights[names.index(_CENTRE)] = max(1.0, weights.sum() - 1.0)
     shares: Samples = weights / weights.sum()
     return shares
+
+
+class SampleBuffer:
+    """The latest part of the sound; samples that are no longer needed are dropped. Counts samples from the start."""
+
+    def __init__(self) -> None:
+        import numpy
+
+        self.start = 0  # samples before the buffer
+        self._samples: Samples = numpy.zeros(0, dtype=numpy.float32)
+
+    @property
+    def end(self) -> int:
+        return self.start + len(self._samples)
+
+    def append(self, samples: Samples) -> None:
+        import numpy
+
+        self._samples = numpy.concatenate([self._samples, samples])
+
+    def drop_before(self, before: int) -> None:
+        before = min(before, self.end)
+        if before > self.start:
+            self._samples = self._samples[before - self.start :]
+            self.start = before
+
+    def cut(self, start: float, end: float) -> Samples:
+        """The samples between these seconds."""
+        return self.between(round(start * RATE), round(end * RATE))
+
+    def between(self, begin: int, end: int) -> Samples:
+        return self._samples[max(0, begin - self.start) : max(0, end - self.start)]

@@ -9,13 +9,13 @@ import os
 import threading
 import zlib
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from chyme.speech.recognition.hallucination_filter import WhisperWord
-from chyme.speech.voices.window import Window
+from chyme.speech.voices.diarization import Window
 
 NAME = "stretches.jsonl"
 
@@ -34,7 +34,7 @@ class ChunkCheckpoints:
     """An append-only file with one line and its checksum per chunk. Torn or broken lines are ignored."""
 
     def __init__(self, scratch: Path, voice_model: str | None) -> None:
-        """`voices` names the model that produced the windows; windows of another model are not used."""
+        """`voice_model` names the model that produced the windows; windows of another model are not used."""
         self.language: str | None = None
         self._path = scratch / NAME
         self._voice_model = voice_model
@@ -48,7 +48,10 @@ class ChunkCheckpoints:
 
     def add(self, place: Place, result: ChunkResult) -> None:
         """Save a result permanently. Safe to call from any thread."""
-        windows = [(window.start, window.end, _pack_vector(window.vector)) for window in result.windows]
+        windows = [
+            (window.start, window.end, base64.b64encode(array("f", window.vector)).decode())
+            for window in result.windows
+        ]
         words = [(word.text, word.start, word.end, word.probability) for word in result.words]
         self._append({"place": place, "voices": self._voice_model, "words": words, "windows": windows})
         self._results[place] = result
@@ -74,10 +77,16 @@ class ChunkCheckpoints:
             if "language" in row:
                 self.language = str(row["language"])
             elif row["voices"] == self._voice_model:
-                begin, end = map(int, row["place"])
-                words = tuple(_parse_word(*fields) for fields in row["words"])
-                windows = tuple(_parse_window(*fields) for fields in row["windows"])
-                self._results[begin, end] = ChunkResult(words, windows)
+                first, last = map(int, row["place"])
+                words = tuple(
+                    WhisperWord(str(text), _finite(start), _finite(end), _finite(probability))
+                    for text, start, end, probability in row["words"]
+                )
+                windows = tuple(
+                    Window(_finite(start), _finite(end), array("f", base64.b64decode(packed, validate=True)))
+                    for start, end, packed in row["windows"]
+                )
+                self._results[first, last] = ChunkResult(words, windows)
         except (KeyError, TypeError, ValueError):
             return
 
@@ -93,27 +102,7 @@ def _read_rows(path: Path) -> Iterator[Any]:
         return
 
 
-def _parse_word(text: str, start: float, end: float, probability: float) -> WhisperWord:
-    return WhisperWord(str(text), _finite(start), _finite(end), _finite(probability))
-
-
-def _parse_window(start: float, end: float, packed: str) -> Window:
-    return Window(_finite(start), _finite(end), _unpack_vector(packed))
-
-
 def _finite(value: float) -> float:
     if not math.isfinite(value):
         raise ValueError("a time that is no number")
     return float(value)
-
-
-def _pack_vector(vector: Sequence[float]) -> str:
-    import numpy
-
-    return base64.b64encode(numpy.asarray(vector, dtype="<f4").tobytes()).decode("ascii")
-
-
-def _unpack_vector(packed: str) -> Sequence[float]:
-    import numpy
-
-    return array("f", numpy.frombuffer(base64.b64decode(packed, validate=True), dtype="<f4").astype("f4").tobytes())

@@ -10,29 +10,23 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from chyme.speech.media.limits import MediaLimits
-from chyme.speech.media.preview import Recording
+from chyme.speech.media.container import MediaLimits, Recording
 from chyme.speech.recognition.audio_stream import read_samples
 from chyme.speech.recognition.checkpoints import ChunkCheckpoints, ChunkResult, Place
 from chyme.speech.recognition.hallucination_filter import WhisperWord, filter_hallucinations
+from chyme.speech.recognition.settings import SpeechSettings
 from chyme.speech.recognition.speech_chunks import SpeechChunk, SpeechChunker
-from chyme.speech.recognition.voice_activity import SpeechSpan
 from chyme.speech.recognition.whisper import SURE, EncodedAudio, Whisper, load_for_settings
-from chyme.speech.recognition.whisper_settings import SpeechSettings
-from chyme.speech.voices.window import Window
+from chyme.speech.voices.diarization import Window
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Samples = NDArray[np.float32]
+    from chyme.speech.recognition.audio_stream import Samples
+    from chyme.speech.recognition.voice_activity import Embed
 
 QUEUED_PER_WORKER = 2  # chunks queued per chunk being processed
 LANGUAGE_SAMPLES = 3  # chunks used at most to detect the language …
 CLEAR_SECONDS = 5.0  # … and seconds that suffice when the language is clear
 MAX_CHUNK_WEIGHT = 10.0  # seconds that one chunk counts for at most
-
-Embed = Callable[["Samples", float, Sequence[SpeechSpan]], Sequence[Window]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 import math
+import operator
 import os
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from chyme.core.files.untrusted_files import open_untrusted, write_atomically
 from chyme.speech.recognition.voice_activity import SpeechSpan
-from chyme.speech.voices.window import Window
+from chyme.speech.voices.diarization import Window
 
 INDEX = "pieces.json"
 INDEX_BYTES = 64 << 20
@@ -37,16 +39,15 @@ class Piece:
 
     def start_in_recording(self, second: float) -> float:
         """Convert a start time in the piece to the recording's time."""
-        for stretch in self.stretches[:-1]:
-            if second < stretch.end - stretch.start:
-                return stretch.start + second
-            second -= stretch.end - stretch.start
-        return min(self.stretches[-1].end, self.stretches[-1].start + second)
+        return self._in_recording(second, operator.lt)
 
     def end_in_recording(self, second: float) -> float:
         """Convert an end time in the piece to the recording's time."""
+        return self._in_recording(second, operator.le)
+
+    def _in_recording(self, second: float, is_within: Callable[[float, float], bool]) -> float:
         for stretch in self.stretches[:-1]:
-            if second <= stretch.end - stretch.start:
+            if is_within(second, stretch.end - stretch.start):
                 return stretch.start + second
             second -= stretch.end - stretch.start
         return min(self.stretches[-1].end, self.stretches[-1].start + second)

@@ -10,22 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from chyme.errors import EngineUnavailable
-from chyme.speech.media.limits import MediaLimits
-from chyme.speech.media.preview import Recording
-from chyme.speech.recognition.audio_stream import RATE, read_samples
+from chyme.speech.media.container import MediaLimits, Recording
+from chyme.speech.recognition.audio_stream import RATE, SampleBuffer, read_samples
 from chyme.speech.recognition.piece_index import Piece, PreparedRecording, load_prepared, write_index
 from chyme.speech.recognition.voice_activity import SpeechDetector, SpeechSpan
-from chyme.speech.voices.window import Window
+from chyme.speech.voices.diarization import Window
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Samples = NDArray[np.float32]
-
-__all__ = ["CutRules", "Embed", "Piece", "PreparedRecording", "load_prepared", "prepare"]
-
-Embed = Callable[["Samples", float, Sequence[SpeechSpan]], Sequence[Window]]
+    from chyme.speech.recognition.voice_activity import Embed
 
 # FLAC is accepted by every such service (OpenAI, Groq, faster-whisper, whisper.cpp, vLLM, LocalAI), has half the size
 # of WAV for speech, is lossless, and does not shift the sound in time as MP3 and Opus encoders do.
@@ -86,43 +78,11 @@ def prepare(
     return prepared
 
 
-class _SampleBuffer:
-    """The latest part of the sound; samples that are no longer needed are dropped."""
-
-    def __init__(self) -> None:
-        import numpy
-
-        self.start = 0  # samples before the buffer
-        self._samples: Samples = numpy.zeros(0, dtype=numpy.float32)
-
-    @property
-    def end(self) -> int:
-        return self.start + len(self._samples)
-
-    def append(self, samples: Samples) -> None:
-        import numpy
-
-        self._samples = numpy.concatenate([self._samples, samples])
-
-    def drop_before(self, before: int) -> None:
-        before = min(before, self.end)
-        if before > self.start:
-            self._samples = self._samples[before - self.start :]
-            self.start = before
-
-    def cut(self, start: float, end: float) -> Samples:
-        """The samples between these seconds."""
-        return self.between(round(start * RATE), round(end * RATE))
-
-    def between(self, begin: int, end: int) -> Samples:
-        return self._samples[max(0, begin - self.start) : max(0, end - self.start)]
-
-
 class _Cutter:
     """Write speech into files, one after the other. Counts in samples, so that nothing is lost or doubled."""
 
     def __init__(self, scratch: Path, cuts: CutRules) -> None:
-        self.buffer = _SampleBuffer()
+        self.buffer = SampleBuffer()
         self._scratch = scratch
         self._max_length = int(cuts.longest * RATE)
         self._end_at_pause_from = int(cuts.late * self._max_length)
@@ -209,7 +169,7 @@ class _PieceFile:
         self.paused = False
         self._stretches.append([until, until])
 
-    def write(self, buffer: _SampleBuffer, end: int) -> None:
+    def write(self, buffer: SampleBuffer, end: int) -> None:
         """Write from the current end up to this sample."""
         import av
         import numpy

@@ -8,18 +8,21 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import accumulate, pairwise
 from typing import Any
 
 from chyme.model import Segment, Word
-from chyme.speech.recognition.languages import WITHOUT_BLANKS, code_of
 from chyme.speech.recognition.piece_index import Piece
+from chyme.text.word_lists import WordList
 
 MAX_SECONDS = 1e6  # no piece is this long in seconds: such times are nanoseconds
 PAUSE = 1.0  # pause in seconds that separates segments when the service gives none
 MIN_OVERLAP, MARGIN = 0.25, 0.5  # seconds of speech a segment must overlap; seconds of silence it keeps
 MAX_CORRECTION = 2.0  # seconds by which an estimate may be moved to the nearest pause
 TOLERANCE = 1e-6  # seconds
+WITHOUT_BLANKS = frozenset({"zh", "yue", "ja", "th", "lo", "my", "km", "bo"})  # no spaces between words
+_LANGUAGES = WordList(__package__, "languages")
 _SENTENCE = re.compile(r"(?<=[.!?…])\s+|(?<=[。！？])")
 _SENTENCE_ENDS = (".", "!", "?", "…", "。", "！", "？")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]+")
@@ -57,7 +60,7 @@ def parse_response(body: bytes) -> TranscriptionResponse | None:
         segments = _assign_words(segments, words)
     if not isinstance(text, str):
         text = " ".join(segment.text for segment in segments)
-    return TranscriptionResponse(_clean(text), language, tuple(_scale_to_seconds(segments)))
+    return TranscriptionResponse(clean_text(text), language, tuple(_scale_to_seconds(segments)))
 
 
 def place_segments(answer: TranscriptionResponse, piece: Piece) -> list[Segment]:
@@ -142,7 +145,9 @@ def _speech_position(piece: Piece, seconds: float, is_start: bool = False) -> fl
 def _parse_segment(row: dict[str, Any], spaced: bool) -> Segment:
     confidence = math.exp(min(0.0, _parse_number(row.get("avg_logprob"), 0.0)))
     words = tuple(_parse_words(_dict_rows(row.get("words")), spaced, confidence))
-    return Segment(_parse_number(row.get("start")), _parse_number(row.get("end")), _clean(row.get("text")), words=words)
+    return Segment(
+        _parse_number(row.get("start")), _parse_number(row.get("end")), clean_text(row.get("text")), words=words
+    )
 
 
 def _parse_words(rows: list[dict[str, Any]], spaced: bool, default_probability: float = 1.0) -> list[Word]:
@@ -151,7 +156,7 @@ def _parse_words(rows: list[dict[str, Any]], spaced: bool, default_probability: 
     in_parts = spaced and any(raw_word.startswith(" ") for raw_word in raw_words)
     words: list[Word] = []
     for row, raw_word in zip(rows, raw_words, strict=True):
-        text = _clean(raw_word)
+        text = clean_text(raw_word)
         if not text or text.startswith("[_"):  # markers of whisper.cpp
             continue
         start, end = _parse_number(row.get("start")), _parse_number(row.get("end"))
@@ -221,7 +226,7 @@ def _parse_number(value: object, default: float = math.nan) -> float:
     return number if math.isfinite(number) else default
 
 
-def _clean(text: object) -> str:
+def clean_text(text: object) -> str:
     return " ".join(_CONTROL.sub(" ", text).split()) if isinstance(text, str) else ""
 
 
@@ -231,4 +236,10 @@ def _parse_language(value: object) -> str | None:
         return None
     name = value.strip().lower()
     code = _CODE.fullmatch(name)
-    return code_of(name) or (code[1] if code else None)
+    return _codes_by_name().get(name) or (code[1] if code else None)
+
+
+@cache
+def _codes_by_name() -> dict[str, str]:
+    """The codes of Whisper's languages by their English names."""
+    return {name: code for code, name in (line.split(maxsplit=1) for line in _LANGUAGES.sections[""])}

@@ -7,14 +7,11 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from chyme.speech.recognition.audio_stream import RATE
+from chyme.speech.recognition.audio_stream import RATE, SampleBuffer
 from chyme.speech.recognition.voice_activity import ActivityRules, SpeechDetector, SpeechSpan
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Samples = NDArray[np.float32]
+    from chyme.speech.recognition.audio_stream import Samples
 
 LENGTH = 20.0  # seconds; measured: with chunks of 28, the encoder takes twice as long per second
 MAX_PAUSE = 2.0  # a pause of more seconds always ends a chunk
@@ -46,13 +43,13 @@ class SpeechChunker:
 
     def __init__(self, rules: ActivityRules | None = None) -> None:
         self._activity = SpeechDetector(rules)
-        self._tail = _Tail()
+        self._buffer = SampleBuffer()
         self._open: list[SpeechSpan] = []  # speech of the unfinished chunk
 
     @property
     def seconds(self) -> float:
         """Seconds of sound received."""
-        return self._tail.end / RATE
+        return self._buffer.end / RATE
 
     @property
     def done_until(self) -> float:
@@ -62,12 +59,13 @@ class SpeechChunker:
     def cut(self, pieces: Iterable[Samples]) -> Iterator[SpeechChunk]:
         """Yield the chunks in order; most are no longer than LENGTH, and none is longer than speech without a pause."""
         for piece in pieces:
-            self._tail.add(piece)
+            self._buffer.append(piece)
             for span in self._activity.feed(piece):
                 yield from self._add_span(span)
             if self._open and self._activity.settled_until - self._open[-1].end > MAX_PAUSE:
                 yield self._close_chunk(len(self._open))
-            self._tail.drop_before(self._open[0].start if self._open else self._activity.settled_until)
+            keep_from = self._open[0].start if self._open else self._activity.settled_until
+            self._buffer.drop_before(int(keep_from * RATE))
         for span in self._activity.finish():
             yield from self._add_span(span)
         if self._open:
@@ -89,34 +87,4 @@ class SpeechChunker:
 
     def _close_chunk(self, count: int) -> SpeechChunk:
         spans, self._open = tuple(self._open[:count]), self._open[count:]
-        return SpeechChunk(spans, self._tail.between(spans[0].start, spans[-1].end))
-
-
-class _Tail:
-    """The last part of a sound."""
-
-    def __init__(self) -> None:
-        self.end = 0  # samples received
-        self._pieces: list[Samples] = []
-        self._first_sample = 0  # the first sample still in memory
-
-    def add(self, piece: Samples) -> None:
-        self._pieces.append(piece)
-        self.end += len(piece)
-
-    def drop_before(self, before: float) -> None:
-        """Drop whole pieces before this second."""
-        first_needed = int(before * RATE)
-        while self._pieces and self._first_sample + len(self._pieces[0]) <= first_needed:
-            self._first_sample += len(self._pieces.pop(0))
-
-    def between(self, start: float, end: float) -> Samples:
-        import numpy
-
-        first, last, position = round(start * RATE), round(end * RATE), self._first_sample
-        parts = []
-        for piece in self._pieces:
-            if position < last and position + len(piece) > first:
-                parts.append(piece[max(0, first - position) : last - position])
-            position += len(piece)
-        return numpy.concatenate(parts) if parts else numpy.zeros(0, numpy.float32)
+        return SpeechChunk(spans, self._buffer.cut(spans[0].start, spans[-1].end))

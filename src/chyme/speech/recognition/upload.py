@@ -19,7 +19,7 @@ from chyme.models.providers.service_faults import (
     service_error,
     transport_error,
 )
-from chyme.speech.recognition.endpoint import SpeechEndpoint
+from chyme.speech.recognition.settings import SpeechEndpoint
 from chyme.speech.recognition.service_responses import TranscriptionResponse, parse_response
 
 if TYPE_CHECKING:

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import functools
 import importlib.util
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from chyme.errors import EngineUnavailable
 from chyme.models.weights.onnx_session import open_session
 from chyme.speech.recognition.audio_stream import RATE
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+    from chyme.speech.recognition.audio_stream import Samples
+    from chyme.speech.voices.diarization import Window
 
-    Samples = NDArray[np.float32]
+    # From samples, the second at which they start, and the speech in them to the voices in it.
+    Embed = Callable[[Samples, float, Sequence["SpeechSpan"]], Sequence[Window]]
 
 WINDOW, CONTEXT = 512, 64  # samples per model input, and preceding samples passed along
 STATE = 128  # size of each of the model's two state vectors
@@ -27,8 +28,7 @@ MIN_CUT_PAUSE = 0.098  # seconds of quiet after which overlong speech may be cut
 _MODEL = "silero_vad_v6.onnx"
 
 
-@dataclass(frozen=True, slots=True)
-class SpeechSpan:
+class SpeechSpan(NamedTuple):
     """A span of speech, in seconds into the file."""
 
     start: float
@@ -65,8 +65,7 @@ class SpeechDetector:
         """No span returned later starts before this second."""
         if self._pending is not None:
             return self._pending.start
-        start = self._builder.speech_start if self._builder.speech_start is not None else self._builder.position
-        return max(0.0, start / RATE - self._rules.pad)
+        return max(0.0, self._builder.next_start / RATE - self._rules.pad)
 
     def feed(self, piece: Samples) -> list[SpeechSpan]:
         """Return the speech that is certainly over."""
@@ -101,8 +100,7 @@ class SpeechDetector:
         """Return the last span, once anything that follows is too far away to share a pause with it."""
         if self._pending is None:
             return []
-        next_start = self._builder.speech_start if self._builder.speech_start is not None else self._builder.position
-        if next_start / RATE - self._pending.end < 2 * self._rules.pad:
+        if self._builder.next_start / RATE - self._pending.end < 2 * self._rules.pad:
             return []
         span = SpeechSpan(self._pending.start, self._pending.end + self._rules.pad)
         self._pending = None
@@ -119,6 +117,11 @@ class _SpanBuilder:
         self.speech_start: int | None = None  # start of the current speech
         self._quiet_from: int | None = None  # where the speech may have ended
         self._pause: tuple[int, int | None] | None = None  # where it may be cut, and where it then continued
+
+    @property
+    def next_start(self) -> int:
+        """No later span starts before this sample."""
+        return self.position if self.speech_start is None else self.speech_start
 
     def finished_spans(self, probabilities: Iterator[float]) -> Iterator[tuple[int, int]]:
         """Yield each span whose end has been reached."""

@@ -10,15 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from chyme.errors import EngineUnavailable
 from chyme.speech.recognition.hallucination_filter import WhisperResult, WhisperWord, is_doubtful, quality_score
-from chyme.speech.recognition.whisper_settings import SpeechSettings, model_folder
+from chyme.speech.recognition.settings import SpeechSettings, model_folder
 
 if TYPE_CHECKING:
-    import numpy as np
     from faster_whisper import WhisperModel  # type: ignore[import-untyped]
     from faster_whisper.tokenizer import Tokenizer  # type: ignore[import-untyped]
-    from numpy.typing import NDArray
 
-    Samples = NDArray[np.float32]
+    from chyme.speech.recognition.audio_stream import Samples
 
 FRAME = 0.01  # seconds
 MAX_FRAMES = 3000  # frames: half a minute, the most the model takes at once
@@ -64,10 +62,8 @@ def load(model_dir: str, weights_dir: str, workers: int) -> Whisper:
     except ImportError as error:
         raise EngineUnavailable("faster-whisper is not installed; run 'pip install faster-whisper'") from error
     try:
-        return Whisper(
-            WhisperModel(
-                *(str(folder), "cpu"), compute_type="int8", cpu_threads=1, num_workers=workers, local_files_only=True
-            )
+        model = WhisperModel(
+            *(str(folder), "cpu"), compute_type="int8", cpu_threads=1, num_workers=workers, local_files_only=True
         )
     except Exception as error:  # what the libraries raise for other folders has no common base class
         if isinstance(error, MemoryError) or "failed to allocate" in str(error):  # some libraries raise no MemoryError
@@ -76,6 +72,7 @@ def load(model_dir: str, weights_dir: str, workers: int) -> Whisper:
             f"the speech model in {folder} cannot be loaded ({str(error).strip()[:200]}); "
             "set speech_dir to the folder of a Whisper model for CTranslate2, or to nothing for the embedded one"
         ) from error
+    return Whisper(model)
 
 
 def load_for_settings(settings: SpeechSettings) -> Whisper:
@@ -103,20 +100,17 @@ class Whisper:
     def encode(self, samples: Samples) -> EncodedAudio:
         """Encode the sound, with some silence after it."""
         features = self._model.feature_extractor(samples)[..., :MAX_FRAMES]
-        return EncodedAudio(
-            features, self._encode_frames(features, max(MIN_FRAMES, features.shape[-1] + SILENCE_FRAMES))
-        )
+        frames = max(MIN_FRAMES, features.shape[-1] + SILENCE_FRAMES)
+        return EncodedAudio(features, self._encode_frames(features, frames))
 
     def detect_language(self, audio: EncodedAudio) -> dict[str, float]:
         """The probability of each language."""
         if not self._model.model.is_multilingual:
             return {"en": 1.0}
         probabilities = self._language_probabilities(audio)
-        return (
-            probabilities
-            if max(probabilities.values()) >= SURE
-            else self._language_probabilities(self._encode_full_length(audio))
-        )
+        if max(probabilities.values()) >= SURE:
+            return probabilities
+        return self._language_probabilities(self._encode_full_length(audio))
 
     def transcribe(self, audio: EncodedAudio, language: str) -> WhisperResult:
         """Return the words. If they are doubtful, try again with all the silence the model was trained on."""

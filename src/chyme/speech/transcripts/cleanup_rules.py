@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
+from functools import cache
+from itertools import islice, product
 
 from chyme.model import Segment
-from chyme.speech.transcripts.fillers import KNOWN, is_filler, stutter_phrases, stutter_words
 from chyme.text.function_words import begins_a_sentence, function_words
 from chyme.text.word_lists import WordList
 
@@ -42,7 +42,21 @@ _ENDS = tuple(".!?…。！？")
 _CLOSING = "\"'”»’)]"
 _NOT_FINAL = frozenset({"", ",", "-", "–", "—", "...", "…"})
 _ABBREVIATIONS = WordList(__package__, "abbreviations")
+_SAID_ONCE = WordList(__package__, "said_once")  # words whose immediate repetition is a stutter
 _QUESTION_WORDS = WordList(__package__, "question_words")
+# A sound in one language is a word in another: `um` is German and Portuguese, `er` German and Dutch.
+_FILLERS = {
+    "en": r"u+m+|u+h+m*|e+r+m+|er|ehm+",
+    "de": r"ä+h+m*|ö+h+m*|e+h+m+|ühm+|uhm+",
+    "fr": r"e+u+h+m*|h+e+u+h*|ehm+",
+    "es": r"eh+m*|em+|uhm+",
+    "it": r"eh+m+|uhm+|ehmm+",
+    "nl": r"u+h+m*|e+h+m*|e+u+h+m*",
+    "pt": r"ehm+|uhm+|ahm+|ã+h+m*",
+}
+_FILLERS_ELSEWHERE = r"uhm+|ehm+|ähm+"
+_ARTICLES, _BEFORE_ARTICLES = WordList(__package__, "articles"), WordList(__package__, "before_articles")
+KNOWN = tuple(_FILLERS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,23 +87,22 @@ def clean_segments(segments: Sequence[Segment], language: str | None) -> tuple[s
 
 def strip_fillers(text: str, language: str | None) -> str:
     """The text without fillers and stutters; empty when it contains nothing else."""
-    return (
-        _clean_text(text, language, starts_sentence=False) if language not in UNCASED else _fix_spacing(text, language)
-    )
+    if language in UNCASED:
+        return _fix_spacing(text, language)
+    return _clean_text(text, language, starts_sentence=False)
 
 
 def _clean_text(text: str, language: str | None, starts_sentence: bool) -> str:
     spaced = _fix_spacing(text, language)
-    tokens = _without_stutters(
-        _without_fillers([_split_marks(word) for word in spaced.split(" ") if word], language), language
-    )
+    tokens = _without_fillers([_split_marks(word) for word in spaced.split(" ") if word], language)
+    tokens = _without_stutters(tokens, language)
     cleaned = _fix_spacing(" ".join(map(str, tokens)), language)
     if language == "en":
         cleaned = _LOWER_I.sub("I", cleaned)
     if not any(letter.isalnum() for letter in cleaned):
         return ""
     words = cleaned.split(" ")
-    capitalise_next = starts_sentence or _starts_with_capital(spaced)
+    capitalise_next = starts_sentence or next((letter for letter in spaced if letter.isalpha()), "").isupper()
     for index, word in enumerate(words):
         if capitalise_next:
             words[index] = _capitalise(word, language)
@@ -118,7 +131,7 @@ def _without_fillers(tokens: Sequence[_Token], language: str | None) -> list[_To
     capitalise_next = False  # a capitalised filler was removed: the next word gets its capital
     for token in tokens:
         after = token.after.strip("-–—")
-        if token.before or not is_filler(token.word, language) or after not in ("", ",", ";", ":", ".", "…", "..."):
+        if token.before or not _is_filler(token.word, language) or after not in ("", ",", ";", ":", ".", "…", "..."):
             result.append(replace(token, word=_capitalise(token.word, language)) if capitalise_next else token)
             capitalise_next = False
             continue
@@ -141,7 +154,7 @@ def _is_opener(tokens: Sequence[_Token]) -> bool:
 
 
 def _without_stutters(tokens: Sequence[_Token], language: str | None) -> list[_Token]:
-    once, phrases = stutter_words(language), stutter_phrases(language)
+    once, phrases = _SAID_ONCE.words(language or ""), _stutter_phrases(language or "")
     result: list[_Token] = []
     for original in tokens:
         token = replace(original, word=_remove_stammer(original.word, language))
@@ -208,11 +221,6 @@ def _capitalise(word: str, language: str | None) -> str:
     return f"{token.before}{capital}{bare_word[1:]}{token.after}" if len(capital) == 1 else word
 
 
-def _starts_with_capital(text: str) -> bool:
-    first = next((letter for letter in text if letter.isalpha()), "")
-    return first.isupper()
-
-
 def _ends_with_stop(text: str) -> bool:
     return text.rstrip(_CLOSING + " ").endswith(_ENDS)
 
@@ -243,3 +251,15 @@ def _needs_full_stop(segments: Sequence[Segment], index: int, text: str, languag
         return True
     word = _split_marks(following.text.split(maxsplit=1)[0]).word
     return begins_a_sentence(word, language)
+
+
+@cache
+def _stutter_phrases(language: str) -> frozenset[tuple[str, str]]:
+    """Pairs of words, in lower case, whose immediate repetition is a stutter."""
+    return frozenset(product(_BEFORE_ARTICLES.words(language), _ARTICLES.words(language)))
+
+
+def _is_filler(word: str, language: str | None) -> bool:
+    """Whether a bare word is only a sound. In capitals it is an abbreviation: ER, UM."""
+    pattern = _FILLERS.get(language or "", _FILLERS_ELSEWHERE)
+    return re.fullmatch(pattern, word, re.IGNORECASE) is not None and (len(word) < 2 or not word.isupper())

@@ -24,11 +24,7 @@ _REPETITION_SHARE = 0.5  # share of terms from which a second sentence only repe
 _BEGINNING, _END = 0.15, 0.9  # where people say what it is about, and what the result is
 _FRAMING_BONUS = 1.15
 _POINTS_BACK = WordList(__package__, "points_back")
-_GREETINGS = """
-hello hi hey welcome good thanks thank goodbye bye hallo guten willkommen danke tschüss bonjour bonsoir salut merci
-bienvenue hola buenos buenas gracias bienvenidos ciao buongiorno buonasera grazie welkom dank bedankt olá bom boa
-obrigado obrigada
-"""
+_GREETINGS = WordList(__package__, "greetings")
 
 
 def is_short(transcript: Transcript) -> bool:
@@ -47,12 +43,8 @@ def extract_summary(transcript: Transcript) -> Summary:
     term_sets = [frozenset(terms_of(sentence.text, stop_words)) for sentence in sentences]
     scores = ranks(term_sets)
     actions = _pick_actions(sentences, scores, language)
-    questions = _pick_best(
-        [index for index, sentence in enumerate(sentences) if is_question(sentence.text)],
-        scores,
-        QUESTIONS,
-        set(actions),
-    )
+    others = [index for index, sentence in enumerate(sentences) if is_question(sentence.text) and index not in actions]
+    questions = sorted(sorted(others, key=lambda index: (-scores[index], index))[:QUESTIONS])
     several_speakers = len({sentence.speaker for sentence in sentences}) > 1
     return Summary(
         _pick_takeaway(sentences, term_sets, scores),
@@ -90,7 +82,7 @@ def _pick_takeaway(sentences: Sequence[Sentence], term_sets: Sequence[frozenset[
 def _weigh_sentence(sentence: Sentence, position: float, score: float) -> float:
     first_word = sentence.text.split(maxsplit=1)[0].lower().strip(",.")
     weight = score * (_FRAMING_BONUS if position < _BEGINNING or position > _END else 1.0)
-    return weight * (0.5 if first_word in _GREETINGS.split() else 0.8 if first_word in _POINTS_BACK.words() else 1.0)
+    return weight * (0.5 if first_word in _GREETINGS.words() else 0.8 if first_word in _POINTS_BACK.words() else 1.0)
 
 
 def _adds_something(terms: frozenset[str], first_terms: frozenset[str]) -> bool:
@@ -104,12 +96,6 @@ def _pick_actions(sentences: Sequence[Sentence], scores: Sequence[float], langua
         key=lambda index: (-action_scores[index], -scores[index], index),
     )
     return sorted(likely[:ACTIONS])
-
-
-def _pick_best(indices: Sequence[int], scores: Sequence[float], limit: int, excluded: set[int]) -> list[int]:
-    return sorted(
-        sorted((index for index in indices if index not in excluded), key=lambda index: (-scores[index], index))[:limit]
-    )
 
 
 def _make_points(sentences: Sequence[Sentence], chosen: Sequence[int], several_speakers: bool) -> tuple[Point, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 from chyme.model import Segment, Transcript, Word
@@ -58,33 +58,25 @@ def speaking_times(segments: Iterable[Segment]) -> list[tuple[str, float]]:
     return list(seconds.items())
 
 
-def speaker_label(number: int) -> str:
-    """The label of a file's speaker, independent of who it is; counted from 1."""
-    return f"speaker-{number}"
-
-
 def format_speaker_label(label: str) -> str:
     """A label in readable form: Speaker 1."""
     return label.replace("-", " ", 1).capitalize()
 
 
 def _segment_fields(segment: Segment) -> dict[str, object]:
-    return {
-        "start": round(segment.start, 2),
-        "end": round(segment.end, 2),
-        "text": segment.text,
-        "speaker": segment.speaker,
-        "words": _word_fields(segment.words),
-    }
-
-
-def _word_fields(words: Sequence[Word]) -> list[dict[str, object]]:
-    return [
+    words = [
         {
             "word": word.word,
             "start": round(word.start, 2),
             "end": round(word.end, 2),
             "probability": round(word.probability, 3),
         }
-        for word in words
+        for word in segment.words
     ]
+    return {
+        "start": round(segment.start, 2),
+        "end": round(segment.end, 2),
+        "text": segment.text,
+        "speaker": segment.speaker,
+        "words": words,
+    }

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from chyme.model import Segment
+from chyme.model import Artifact, Segment
 from chyme.speech.transcripts.json_format import format_speaker_label
 
 LINE = 42  # columns; a Chinese, Japanese or Korean character takes two
@@ -45,6 +45,11 @@ class _Cue:
     speaker: str | None
     show_speaker: bool  # whether the line starts with the speaker
     lines: tuple[str, ...]
+
+
+def subtitle_artifacts(segments: Sequence[Segment]) -> tuple[Artifact, ...]:
+    """The subtitles of a transcript in both formats, as files."""
+    return Artifact("subtitles.srt", srt(segments).encode()), Artifact("subtitles.vtt", vtt(segments).encode())
 
 
 def srt(segments: Sequence[Segment], names: Mapping[str, str] = {}) -> str:

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from chyme.model import Turn, Voice
-from chyme.speech.voices.linkage import cluster_vectors
-from chyme.speech.voices.window import Window
 
 if TYPE_CHECKING:
     import numpy
@@ -20,6 +18,16 @@ if TYPE_CHECKING:
 
 MIN_CLEAR_SECONDS = 1.0  # seconds; shorter windows are too unclear to find speakers by: they are only assigned to one
 MAX_GAP = 0.05  # seconds; windows further apart belong to different stretches of speech
+MAX_COMPARED = 1500  # items compared pairwise: 9 MB of similarities
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """A short stretch of speech and its voice vector; times are seconds into the file."""
+
+    start: float
+    end: float
+    vector: Sequence[float]  # of length 1; where there are many, an array of float32: a tuple takes eight times as much
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,3 +210,73 @@ def _normalise(vectors: Floats) -> Floats:
     length = numpy.linalg.norm(vectors, axis=-1, keepdims=True)
     scaled: Floats = vectors / numpy.maximum(length, 1e-9)
     return scaled
+
+
+def cluster_vectors(vectors: Floats, threshold: float) -> Numbers:
+    """Return the group of each vector, numbered from 0.
+
+    Only MAX_COMPARED items are compared pairwise: larger inputs are first merged within blocks of neighbours, to few
+    enough items for all blocks together.
+    """
+    import numpy
+
+    groups = numpy.arange(len(vectors), dtype=numpy.int64)
+    sums, counts = vectors.astype(numpy.float32), numpy.ones(len(vectors), numpy.float32)
+    while len(sums) > MAX_COMPARED:
+        blocks = -(-len(sums) // MAX_COMPARED)
+        step = numpy.empty(len(sums), numpy.int64)
+        count = 0
+        for start in range(0, len(sums), MAX_COMPARED):
+            part = slice(start, start + MAX_COMPARED)
+            step[part] = count + _merge_similar(sums[part], counts[part], threshold, MAX_COMPARED // blocks)
+            count = int(step[part].max()) + 1
+        groups, sums, counts = step[groups], _sum_by_group(sums, step, count), _sum_by_group(counts, step, count)
+    return _merge_similar(sums, counts, threshold, None)[groups]
+
+
+def _merge_similar(sums: Floats, counts: Floats, threshold: float, target: int | None) -> Numbers:
+    """Merge the most similar groups until none are similar enough or, given a target, until so many remain."""
+    import numpy
+
+    removed = -numpy.inf
+    size = len(sums)
+    group = numpy.arange(size, dtype=numpy.int64)
+    weight = counts.copy()
+    similarity = sums @ sums.T
+    similarity /= weight  # in place, by column and by row: there is no memory for a second matrix
+    similarity /= weight[:, None]
+    numpy.fill_diagonal(similarity, removed)
+    nearest = similarity.argmax(axis=1)
+    nearest_similarity = similarity[group, nearest]
+    remaining = size
+    while remaining > 1:
+        first = int(nearest_similarity.argmax())
+        if remaining <= target if target is not None else nearest_similarity[first] < threshold:
+            break
+        second = int(nearest[first])
+        total = weight[first] + weight[second]
+        row = (weight[first] * similarity[first] + weight[second] * similarity[second]) / total
+        weight[first] = total
+        similarity[first], similarity[:, first] = row, row
+        similarity[second], similarity[:, second] = removed, removed
+        group[group == second] = first
+        nearest_similarity[second] = removed
+        nearer = row > nearest_similarity
+        nearest[nearer], nearest_similarity[nearer] = first, row[nearer]
+        outdated = numpy.flatnonzero(
+            ((nearest == first) | (nearest == second)) & ~nearer & (nearest_similarity > removed)
+        )
+        for index in (first, *outdated.tolist()):
+            nearest[index] = similarity[index].argmax()
+            nearest_similarity[index] = similarity[index, nearest[index]]
+        remaining -= 1
+    numbered: Numbers = numpy.unique(group, return_inverse=True)[1]
+    return numbered
+
+
+def _sum_by_group(values: Floats, group: Numbers, groups: int) -> Floats:
+    import numpy
+
+    totals = numpy.zeros((groups, *values.shape[1:]), numpy.float32)
+    numpy.add.at(totals, group, values)
+    return totals

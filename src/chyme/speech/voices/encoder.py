@@ -12,10 +12,9 @@ from chyme.errors import EngineUnavailable
 from chyme.models.weights.catalog import VOICES
 from chyme.models.weights.folder import read_files
 from chyme.models.weights.onnx_session import open_session
-from chyme.speech.voices.campplus_network import BANDS, SOUND, SPREAD, build_network, spread
-from chyme.speech.voices.spectrum import RATE, spectrum
+from chyme.speech.voices.campplus_network import RATE, SOUND, SPREAD, build_network, spectrum, spread
+from chyme.speech.voices.diarization import Window
 from chyme.speech.voices.torch_file import read_tensors
-from chyme.speech.voices.window import Window
 
 if TYPE_CHECKING:
     import numpy
@@ -85,16 +84,11 @@ class Encoder:
         return sorted(encoded, key=lambda window: window.start)
 
     def _encode_pieces(self, sound: Samples, pieces: Sequence[_Piece]) -> Samples:
-        """Return one vector per piece; all pieces have the same length."""
-        return self._run_network(
-            [sound[piece.first : piece.first + piece.size] * (TARGET_LOUDNESS / piece.loudness) for piece in pieces]
-        )
-
-    def _run_network(self, pieces: Sequence[Samples]) -> Samples:
-        """Return vectors of length 1 for pieces of sound of the same length."""
+        """Return one vector of length 1 per piece; all pieces have the same length."""
         import numpy
 
-        bands = numpy.stack([spectrum(piece, BANDS).T[None] for piece in pieces])
+        cuts = [sound[piece.first : piece.first + piece.size] * (TARGET_LOUDNESS / piece.loudness) for piece in pieces]
+        bands = numpy.stack([spectrum(cut).T[None] for cut in cuts])
         inputs = {SOUND: bands, SPREAD: numpy.array([spread(bands.shape[-1])], numpy.float32)}
         (vectors,) = self._session.run([self._output_name], inputs)
         scaled: Samples = vectors / numpy.maximum(numpy.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from chyme.files.machine_names import is_machine_made, without_extension
-from chyme.pictures.captions import words_in
+from chyme.pictures.captions_without_model import words_in
 from chyme.text.markdown_lines import shorten_text
 from chyme.text.sentences import word_count
 from chyme.understanding.classification.document_types import document_type_tags

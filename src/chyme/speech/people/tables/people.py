@@ -85,11 +85,6 @@ def rename(db: Connection, person_id: int, name: str | None, now: str) -> None:
     db.execute("UPDATE people SET name = ?, folded = ?, updated_at = ? WHERE id = ?", (name, folded, now, person_id))
 
 
-def delete(db: Connection, person_id: int) -> None:
-    """Delete a person without voices."""
-    db.execute("DELETE FROM people WHERE id = ?", (person_id,))
-
-
 def delete_empty(db: Connection, ids: Collection[int]) -> None:
     """Delete those of these people who have neither voices nor a name, since nothing identifies them."""
     db.execute(

@@ -10,12 +10,10 @@ from sqlite3 import Connection
 from chyme.core.vectors import pack_vector, unpack_vector
 from chyme.model import Voice
 from chyme.speech.people.names import SPEAKERS, Person, Speaker, skipped_in, speakers_json
+from chyme.speech.people.speaker_identification import KnownVoice, VoiceGroup, compute_centroid
 from chyme.speech.people.tables import people
-from chyme.speech.people.voice_matching import KnownVoice, VoiceGroup, compute_centroid
 
-SAMPLES = (
-    50  # the longest voices of a group define its centre: more of them cost time on every new file and change little
-)
+SAMPLES = 50  # the longest voices of a group define its centre: more cost time on every new file and change little
 FIRST_WORDS = 80
 
 

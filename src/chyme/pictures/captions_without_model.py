@@ -1,11 +1,11 @@
-"""Compose a one-sentence caption from the objects, the text and the type of a picture, without a model."""
+"""Compose a one-sentence caption without a model: from the sort of picture, the objects and the words in it."""
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from chyme.pictures.objects import clean_line, with_article
 
@@ -23,17 +23,20 @@ _IRREGULAR_PLURALS = {"person": "people", "mouse": "mice", "man": "men", "woman"
 _IRREGULAR_PLURALS |= {word: word for word in ("sheep", "skis", "scissors", "people", "broccoli")}
 
 
-def as_json(text: str, engine: str, composed: bool, words: str = "", note: str | None = None) -> str:
-    """The content of image-captioning; the text found is `words` if composed, `visible_text` if a model read it."""
-    fields: dict[str, object] = {"text": text}
-    if not composed:
-        fields["visible_text"] = words
-    fields |= {"engine": engine, "composed": composed}
-    if composed and words:
-        fields["words"] = words
-    if note:
-        fields["note"] = note
-    return json.dumps(fields, ensure_ascii=False, separators=(",", ":"))
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """What can be said about a picture without understanding it. If everything is False, nothing is certain."""
+
+    photograph: bool = False
+    drawn: bool = False  # flat colours with sharp edges: a drawing, a diagram, a sign
+    paper: bool = False  # nearly all of it is white
+    grey: bool = False  # without colour
+    pale: bool = False  # hardly any colour, as on yellowed paper
+    bright: bool = False
+    dark: bool = False
+    plain: bool = False  # one colour and nothing else
+    screen: bool = False  # drawn, and exactly as large as a screen
+    colour: str | None = None  # the colour of more than half of it
 
 
 def words_in(text: str) -> str:
@@ -48,37 +51,24 @@ def count_text_words(text: str) -> int:
     return len(_WORD.findall(_NOTE.sub("", _DOUBT_MARK.sub("", text))))
 
 
-def sort_of_picture(
-    words: int,
-    *,
-    photograph: bool = False,
-    drawn: bool = False,
-    paper: bool = False,
-    grey: bool = False,
-    pale: bool = False,
-    bright: bool = False,
-    dark: bool = False,
-    plain: bool = False,
-    screen: bool = False,
-    colour: str | None = None,
-    camera: bool = False,
-) -> str:
-    """Return what to call the picture. The flags hold only what is certain; `words` is how many were read in it."""
-    if plain:
-        return f"plain {colour} picture" if colour else "plain picture"
-    if screen:
+def sort_of_picture(words: int, scene: Scene, camera: bool = False) -> str:
+    """What to call the picture. `words` is how many were read in it; `camera`, whether the file names a camera."""
+    dark = "dark " if scene.dark else ""
+    if scene.plain:
+        return f"plain {scene.colour} picture" if scene.colour else "plain picture"
+    if scene.screen:
         return "screenshot"
-    if words >= PAGE_WORDS and pale and (paper or bright):
+    if words >= PAGE_WORDS and scene.pale and (scene.paper or scene.bright):
         return "page of text"
-    if words >= PAGE_WORDS and paper:
+    if words >= PAGE_WORDS and scene.paper:
         return "page with text"
-    if paper and pale and words:
+    if scene.paper and scene.pale and words:
         return "piece of text"
-    if photograph or (camera and not drawn and not paper):  # scanners write a camera name too
-        return f"{'dark ' if dark else ''}{'black-and-white ' if grey else ''}photograph"
-    if drawn:
+    if scene.photograph or (camera and not scene.drawn and not scene.paper):  # scanners write a camera name too
+        return f"{dark}{'black-and-white ' if scene.grey else ''}photograph"
+    if scene.drawn:
         return "drawing or diagram"
-    return f"{'dark ' if dark else ''}{'black-and-white ' if grey and not paper else ''}picture"
+    return f"{dark}{'black-and-white ' if scene.grey and not scene.paper else ''}picture"
 
 
 def compose_caption(
@@ -120,8 +110,7 @@ def list_names(names: Sequence[str]) -> str:
 def _count_name(name: str, count: int) -> str:
     if count == 1:
         return with_article(name)
-    number = _NUMBERS[count] if count < len(_NUMBERS) else str(count)
-    return f"{number} {plural(name)}"
+    return f"{_NUMBERS[count] if count < len(_NUMBERS) else count} {plural(name)}"
 
 
 def plural(name: str) -> str:

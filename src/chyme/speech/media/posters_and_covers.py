@@ -1,14 +1,15 @@
-"""Find the frame that represents a video best."""
+"""The picture of a recording: the frame that represents a video best, or the cover embedded in the file."""
 
 from __future__ import annotations
 
+import io
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from chyme.imaging.thumbnails import LONGEST
-from chyme.speech.media.container_info import display_size
-from chyme.speech.media.limits import MediaLimits
+from chyme.speech.media.container import MediaLimits, display_size
 
 if TYPE_CHECKING:
     from av import VideoFrame, VideoStream
@@ -25,6 +26,8 @@ _MAX_FAILURES = 200  # packets that may fail after one seek
 _SCORING_WIDTH = 160  # width at which a frame is scored
 _HD_HEIGHT = 720  # frame height from which unlabelled colours are those of HD television
 _UNLABELLED_COLORSPACE = 2
+_COVER_FORMATS = ("JPEG", "PNG", "GIF", "BMP", "WEBP")
+_MAX_COVER_PACKETS = 100  # pictures come before all other packets
 # Signs of the display matrix → the Pillow operation that turns the picture upright, and its clockwise angle.
 _TURNS: dict[tuple[int, ...], tuple[str | None, int]] = {
     (0, 1, -1, 0): ("ROTATE_270", 90),
@@ -185,3 +188,48 @@ def _upright_image(frame: VideoFrame, stream: VideoStream, method: str | None) -
     )
     picture = Image.fromarray(small.to_ndarray())
     return picture if method is None else picture.transpose(Image.Transpose[method])
+
+
+def cover_of(container: InputContainer, limits: MediaLimits) -> tuple[Image.Image | None, str | None]:
+    """Return the front cover or else the first readable picture; and a note when all pictures are unreadable."""
+    import av.error
+    from av.stream import Disposition
+
+    pictures = [stream for stream in container.streams.video if stream.disposition & Disposition.attached_pic]
+    if not pictures:
+        return None, None
+    pictures.sort(key=lambda stream: "front" not in stream.metadata.get("comment", "").lower())
+    data: dict[int, bytes] = {}
+    try:
+        for count, packet in enumerate(container.demux(*pictures)):
+            if packet.size:
+                data.setdefault(packet.stream_index, bytes(packet))
+            if len(data) == len(pictures) or count >= _MAX_COVER_PACKETS:
+                break
+    except av.error.FFmpegError:
+        pass
+    note: str | None = "its cover cannot be read"
+    for stream in pictures:
+        image, problem = _decode_cover(data.get(stream.index, b""), limits.cover_pixels)
+        if image is not None:
+            return image, None
+        note = problem or note
+    return None, note
+
+
+def _decode_cover(data: bytes, max_pixels: int) -> tuple[Image.Image | None, str | None]:
+    from PIL import Image, ImageOps
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # warnings about sizes, which are checked here, and about odd metadata
+        try:
+            image = Image.open(io.BytesIO(data), formats=_COVER_FORMATS)
+            if image.width * image.height > max_pixels:
+                return None, f"its cover is larger than cover_pixels ({max_pixels:,}) allows"
+            image.draft("RGB", (LONGEST, LONGEST))
+            image.load()
+            return ImageOps.exif_transpose(image), None
+        except Image.DecompressionBombError:
+            return None, f"its cover is larger than cover_pixels ({max_pixels:,}) allows"
+        except (OSError, ValueError, SyntaxError, EOFError, IndexError, KeyError, TypeError, OverflowError):
+            return None, None  # these are what Pillow raises for broken pictures

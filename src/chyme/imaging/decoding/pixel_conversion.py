@@ -1,12 +1,15 @@
-"""Shrinks large pictures without a second copy at full size, and makes every mode opaque RGB or grey."""
+"""Shrinks large pictures without a second copy at full size, and makes every mode opaque RGB or grey, in sRGB."""
 
 from __future__ import annotations
 
+import io
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from PIL import Image
 
+PROFILE_BYTES = 4 << 20  # real ones have some kilobytes, print profiles a few megabytes
 BAND = 1 << 22  # pixels converted at a time
 SPARE = 1.5  # how much larger than requested a picture stays after the quick reduction, for a fine last step
 DIRECT = ("RGB", "L", "CMYK", "YCbCr", "LAB", "HSV")  # reduced as they are
@@ -20,11 +23,13 @@ def shrink(image: Image.Image, longest: int | None) -> Image.Image:
 
         image = scale_to_grey(numpy.asarray(image))
     factor = reduction(image.size, longest)
-    if not _is_direct(image):
-        image = _reduce_in_bands(image, factor) if factor > 1 else make_opaque(image)
-    elif factor > 1:
-        image = image.reduce(factor)
-    return fit_within(image, longest)
+    if image.mode in DIRECT and "transparency" not in image.info:
+        return fit_within(image.reduce(factor) if factor > 1 else image, longest)
+    if factor == 1:
+        return fit_within(make_opaque(image), longest)
+    width = image.width
+    bands = reduce_in_bands(image.size, factor, lambda top, end: make_opaque(image.crop((0, top, width, end))))
+    return fit_within(bands, longest)
 
 
 def fit_within(image: Image.Image, longest: int | None) -> Image.Image:
@@ -61,18 +66,15 @@ def make_opaque(image: Image.Image) -> Image.Image:
     return image.convert("L" if image.mode == "1" else "RGB")
 
 
-def _is_direct(image: Image.Image) -> bool:
-    return image.mode in DIRECT and "transparency" not in image.info
-
-
-def _reduce_in_bands(image: Image.Image, factor: int) -> Image.Image:
+def reduce_in_bands(size: tuple[int, int], factor: int, decode_band: Callable[[int, int], Image.Image]) -> Image.Image:
+    """Reduce a picture some rows at a time; `decode_band` returns the rows from one number up to another."""
     from PIL import Image
 
-    width, height = image.size
+    width, height = size
     rows = max(1, BAND // width // factor) * factor
     reduced: Image.Image | None = None
     for top in range(0, height, rows):
-        band = make_opaque(image.crop((0, top, width, min(height, top + rows)))).reduce(factor)
+        band = decode_band(top, min(height, top + rows)).reduce(factor)
         if reduced is None:
             reduced = Image.new(band.mode, (band.width, -(-height // factor)))
         reduced.paste(band, (0, top // factor))
@@ -99,3 +101,26 @@ def scale_to_grey(values: Any) -> Image.Image:
         band = (values[top : top + rows].astype(numpy.float64) - low) * (255.0 / span)
         levels[top : top + rows] = numpy.nan_to_num(band, nan=0.0, posinf=255.0, neginf=0.0).clip(0, 255).round()
     return Image.fromarray(levels)
+
+
+def convert_to_srgb(image: Image.Image, profile: object) -> Image.Image:
+    """The image as RGB in sRGB. Ignores a profile that is broken or does not fit the image."""
+    if isinstance(profile, bytes) and 128 <= len(profile) <= PROFILE_BYTES and image.mode in ("RGB", "CMYK"):
+        image = _apply_profile(image, profile)
+    return image if image.mode == "RGB" else image.convert("RGB")
+
+
+def _apply_profile(image: Image.Image, profile: bytes) -> Image.Image:
+    from PIL import ImageCms
+
+    space = profile[16:20]
+    if space != (b"RGB " if image.mode == "RGB" else b"CMYK"):
+        return image
+    try:
+        embedded = ImageCms.ImageCmsProfile(io.BytesIO(profile))
+        if image.mode == "RGB" and "sRGB" in ImageCms.getProfileDescription(embedded):
+            return image
+        transform = ImageCms.buildTransform(embedded, ImageCms.createProfile("sRGB"), image.mode, "RGB")
+        return ImageCms.applyTransform(image, transform) or image
+    except (ImageCms.PyCMSError, OSError, ValueError, TypeError):
+        return image

@@ -1,4 +1,4 @@
-"""Decide which voices sound alike, and which person each voice of a file belongs to."""
+"""Decides which known person each voice of a file belongs to, by how alike voices sound."""
 
 from __future__ import annotations
 

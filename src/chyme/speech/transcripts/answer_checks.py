@@ -1,4 +1,4 @@
-"""Check that an answer is a correction of what was said, and nothing else."""
+"""Check that a model's answer corrects or summarises what was said, and does nothing else."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from collections import Counter
 from collections.abc import Sequence
 from difflib import SequenceMatcher
 
-from chyme.speech.transcripts.cleanup_rules import strip_fillers
+from chyme.speech.transcripts.cleanup_rules import KNOWN, strip_fillers
+from chyme.speech.transcripts.summary import TAKEAWAY_LENGTH
 from chyme.text.function_words import language_of, words_in
 from chyme.text.markdown_lines import clean_line
+from chyme.text.topic_overlap import is_off_topic
 from chyme.text.unspaced_scripts import IDEOGRAPH
 
 _MIN_SIMILARITY = 0.5  # minimum share of words, or of letter pairs, that must remain
@@ -83,3 +85,17 @@ def _shared_share(first: Counter[str], second: Counter[str]) -> float:
 def _join_numbers(numbers: Sequence[int]) -> str:
     shown = ", ".join(map(str, numbers[:10]))
     return shown + (" …" if len(numbers) > 10 else "")
+
+
+def check_summary(takeaway: str, points: Sequence[str], said: str, language: str | None) -> str | None:
+    """What is wrong with a summary, as an instruction to correct it; None when nothing is."""
+    if not takeaway:
+        return "the takeaway is empty"
+    if len(takeaway) > TAKEAWAY_LENGTH:
+        return "the takeaway is too long: one or two sentences are enough"
+    written_in = language_of(takeaway) or language_of(" ".join((takeaway, *points)))
+    if language in KNOWN and written_in is not None and written_in != language:
+        return f"the summary is not in the language that was spoken, which is {language!r}"
+    if is_off_topic(takeaway, said, language):
+        return "the takeaway is about something that was not said: only summarise the recording"
+    return None
