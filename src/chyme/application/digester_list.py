@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from chyme.application.app import App
+from chyme.core.pipeline.registry_rules import Rules
 from chyme.core.store import digests
 from chyme.core.store import outdated_digests as outdated
+from chyme.core.store.sqlite.database import Database
 from chyme.digester import Digester
 from chyme.model import File, Kind, Stamp, Status
 
@@ -38,13 +39,12 @@ class DigesterInfo:
     outdated: int
 
 
-def digesters_of(app: App) -> list[DigesterInfo]:
-    """Return all digesters in the order in which they run."""
-    with app.database.snapshot() as db:
+def list_digesters(database: Database, rules: Rules, models: Mapping[str, str]) -> list[DigesterInfo]:
+    """Return all digesters in the order in which they run. `models`: provider → description of its model."""
+    with database.snapshot() as db:
         counts = digests.counts_by_output(db)
-        old = {name: outdated.count(db, [(name, recipe)]) for name, recipe in app.rules.recipes()}
-    models = app.providers
-    return [_make_info(digester, counts, old, models) for digester in app.rules.registry]
+        old = {name: outdated.count(db, [(name, recipe)]) for name, recipe in rules.recipes()}
+    return [_make_info(digester, counts, old, models) for digester in rules.registry]
 
 
 def _make_info(

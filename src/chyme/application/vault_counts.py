@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from chyme.application.count_cache import CountCache
 from chyme.core.clock import now
+from chyme.core.pipeline.registry_rules import Rules
 from chyme.core.store import digests, files, remaining_work
 from chyme.core.store.models import calls as ai_calls
+from chyme.core.store.sqlite.database import Database
 from chyme.model import Lane, iso
 from chyme.models.providers.availability import budget_day
-
-if TYPE_CHECKING:
-    from chyme.application.app import App
 
 COUNT_SECONDS = 5.0
 END_OF_TIME = "9999"
@@ -34,15 +32,16 @@ class VaultCounts:
 class VaultCounter:
     """Counts a vault, and caches the result."""
 
-    def __init__(self, app: App) -> None:
-        self._app = app
+    def __init__(self, database: Database, rules: Rules) -> None:
+        self._database = database
+        self._rules = rules
         self.counts = CountCache(self._count, COUNT_SECONDS)
 
     def _count(self) -> VaultCounts:
-        lanes = {name: Lane(lane).name.lower() for name, lane in self._app.rules.lanes().items()}
+        lanes = {name: Lane(lane).name.lower() for name, lane in self._rules.lanes().items()}
         queue = {(lane.name.lower(), state): 0 for lane in Lane for state in ("todo", "again")}
         day_start, _ = budget_day(now())
-        with self._app.database.snapshot() as db:
+        with self._database.snapshot() as db:
             present, vanished = files.counts(db)
             waiting = {
                 "todo": remaining_work.count_todo(db),

@@ -20,9 +20,8 @@ from chyme.application.backup.archive import Manifest, Part, copy_part, is_safe_
 from chyme.application.backup.creation import FILE_PART, SERVER_PART, STATE_PART, TRASH_PART
 from chyme.application.backup.portable_settings import merge_settings
 from chyme.application.backup.temporary_folder import temporary_folder
-from chyme.application.server_vaults import server_folder
 from chyme.application.settings import FILE_NAME as SETTINGS
-from chyme.application.settings import read_settings
+from chyme.application.settings import read_settings, server_folder
 from chyme.core.clock import now
 from chyme.core.files.permissions import FOLDER_MODE, make_private_folder, make_private_state, tighten_state
 from chyme.core.files.vault_folder import STATE, is_state

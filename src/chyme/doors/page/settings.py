@@ -10,7 +10,6 @@ from fastapi import FastAPI, Request
 from fastapi.responses import HTMLResponse
 
 from chyme.application.app import App
-from chyme.application.disk_usage import measure_disk_usage
 from chyme.application.settings_view import SettingView
 from chyme.doors.http.routes.settings import require_write_access, run_doctor, settings_of
 from chyme.doors.page.labels import format_count
@@ -35,7 +34,7 @@ def add_routes(api: FastAPI, app: App) -> None:
     def vault(request: Request) -> HTMLResponse:
         """The vault on disk."""
         require_write_access(request)
-        return page(request, "settings_vault.html", facts=measure_disk_usage(app), format_count=format_count)
+        return page(request, "settings_vault.html", facts=app.disk_usage(), format_count=format_count)
 
     @api.get("/ui/settings/doctor")
     def doctor(request: Request) -> HTMLResponse:

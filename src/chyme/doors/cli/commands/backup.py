@@ -13,7 +13,6 @@ from rich.console import Console
 from chyme.application.backup.creation import back_up
 from chyme.application.backup.restore import RestoreResult, restore_vault
 from chyme.application.backup.verification import check
-from chyme.application.export.vault_export import export_vault
 from chyme.application.settings import FILE_NAME as SETTINGS
 from chyme.doors.cli.plurals import format_count
 from chyme.doors.cli.vault_options import open_vault, print_json, printable, vault_options
@@ -43,7 +42,7 @@ def backup(
         _print_check(ctx, file, as_json)
         return
     with open_vault(vault) as app, Console(stderr=True).status("backing up …"):
-        result = back_up(app, file or Path.cwd(), with_files=with_files, with_trash=with_trash)
+        result = back_up(app.open_vault, app.settings, file or Path.cwd(), with_files=with_files, with_trash=with_trash)
     if as_json:
         print_json(asdict(result))
         return
@@ -126,8 +125,7 @@ def _explain_settings(result: RestoreResult, restored_file: Path) -> str:
 def export(folder: Path, artifacts: bool, spend: bool, vault: Path | None, as_json: bool) -> None:
     """Write documents, digests and edits as plain files, for any other program to read."""
     with open_vault(vault) as app, Console(stderr=True).status("exporting …") as spinner:
-        result = export_vault(
-            app,
+        result = app.export.write(
             folder,
             artifacts=artifacts,
             spend=spend,

@@ -10,7 +10,6 @@ from pydantic import BaseModel
 
 from chyme.application.app import App
 from chyme.application.bulk_jobs import Selection
-from chyme.application.digester_list import digesters_of
 from chyme.doors.http.not_found import NotFound
 from chyme.doors.http.routes.bulk_jobs import PLANNED, Planned, Started, job_response, plan_response
 
@@ -42,7 +41,7 @@ def add_routes(api: FastAPI, app: App) -> None:
     @api.get("/api/digesters")
     def digesters() -> Digesters:
         """Which digesters there are, what they make of which files, and how many digests have which status."""
-        return Digesters(digesters=[OneDigester(**asdict(digester)) for digester in digesters_of(app)])
+        return Digesters(digesters=[OneDigester(**asdict(digester)) for digester in app.list_digesters()])
 
     @api.delete("/api/digesters/{name}/digests", status_code=202, response_model=Started | Planned, responses=PLANNED)
     def forget(

@@ -9,7 +9,7 @@ from fastapi import FastAPI
 from fastapi.responses import StreamingResponse
 
 from chyme.application.app import App
-from chyme.application.export.vault_export import TABLE, csv_lines
+from chyme.application.vault_export import TABLE
 
 LINES = 500
 CSV = "text/csv; charset=utf-8"
@@ -26,7 +26,7 @@ def add_routes(api: FastAPI, app: App) -> None:
     def documents() -> StreamingResponse:
         """All documents as CSV, in which no spreadsheet finds a formula."""
         headers = {"Content-Disposition": f'attachment; filename="{TABLE}"'}
-        return StreamingResponse(_join_lines(csv_lines(app)), media_type=CSV, headers=headers)
+        return StreamingResponse(_join_lines(app.export.csv_lines()), media_type=CSV, headers=headers)
 
 
 def _join_lines(lines: Iterable[str]) -> Iterator[bytes]:
