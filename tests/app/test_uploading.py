@@ -17,7 +17,8 @@ from chyme.application.settings import Settings
 from chyme.errors import DiskFull, UsageError, VaultError
 from chyme.vault.intake.links import add_links
 from chyme.vault.intake.notes import add_note
-from chyme.vault.intake.uploads import UploadReceiver, UploadResult, UploadTooLarge
+from chyme.vault.intake.upload_limits import UploadTooLarge
+from chyme.vault.intake.uploads import UploadReceiver, UploadResult
 
 BOUNDARY = b"0123456789"
 

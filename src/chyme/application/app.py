@@ -24,6 +24,7 @@ from chyme.application.disk_usage import DiskUsage, measure_disk_usage
 from chyme.application.document_queries import Documents
 from chyme.application.event_broadcast import Broadcast
 from chyme.application.progress import ProgressTracker
+from chyme.application.recent_events import RecentEvent, describe_events
 from chyme.application.recorders import recorders_of
 from chyme.application.settings import Settings, read_settings
 from chyme.application.spending import Spending
@@ -43,7 +44,7 @@ from chyme.core.pipeline.registry_rules import Rules
 from chyme.core.pipeline.reprocessing.document import Reprocessing, reprocess
 from chyme.core.pipeline.reprocessing.failures import retry_failures
 from chyme.core.pipeline.reprocessing.outdated_digests import OutdatedDigester, find_outdated
-from chyme.core.store import files, vault_properties
+from chyme.core.store import events, files, vault_properties
 from chyme.core.store.failed_digests import Failure
 from chyme.core.store.sqlite.database import FILE_NAME, Database
 from chyme.core.store.sqlite.read_only import read_only_error
@@ -58,7 +59,8 @@ from chyme.speech.people.edits import People
 from chyme.understanding.edits import Edits
 from chyme.understanding.tags.vault_tags import VaultTags
 from chyme.vault.file_registry import FileRegistry
-from chyme.vault.open_vault import OpenVault, UploadLimits
+from chyme.vault.intake.upload_limits import UploadLimits
+from chyme.vault.open_vault import OpenVault
 from chyme.vault.purge import PURGE_WAITS, purge_vanished
 from chyme.vault.trash import Trash
 from chyme.vault.watch.pending_files import ScanReport
@@ -237,6 +239,10 @@ class App:
         """Return all digesters in the order in which they run, with the state of their digests."""
         return list_digesters(self.database, self.rules, self.providers)
 
+    def recent_events(self, count: int, limit: int) -> list[RecentEvent]:
+        """Describe the last `count` events, in at most `limit` lines."""
+        return describe_events(events.latest(self.database.read(), count), limit)
+
     def disk_usage(self) -> DiskUsage:
         """Measure the vault's state, which takes a moment if it is large."""
         return measure_disk_usage(self.open_vault, self._digestion.watcher if self._digestion else None)
@@ -326,7 +332,7 @@ class App:
         Digests that wait for a host, a model or a retry time are not waited for.
         """
         with self.database.snapshot() as db:
-            file = self.open_vault.find(db, path)
+            file = files.find(db, path)
         self.request_again(Mode.RESET, [path], names)
         outputs = with_dependents(self.rules.registry, names) if names else frozenset(self.rules.outputs)
         return self.digestion.coordinator.await_settled(file.id, outputs, PATIENCE_SECONDS)

@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 
-from chyme.core.store.models.calls import CallTotals
+from chyme.core.store.models.calls import GROUP_COLUMNS, CallTotals
 from chyme.errors import UsageError
 from chyme.model import iso
 from chyme.models.providers.call_ledger import CallLedger, ProviderStatus
+
+__all__ = ["GROUPINGS", "CallTotals", "Spending"]
+
+GROUPINGS = tuple(sorted(GROUP_COLUMNS))  # by what calls can be summed
 
 
 class Spending:

@@ -27,9 +27,12 @@ from chyme.search.index import Index
 from chyme.search.search import Search
 from chyme.search.sqlite_index import SqliteIndex
 from chyme.search.tables import embedders, engine_outbox, passages
+from chyme.search.tables.facets import Facets
 from chyme.search.vectors.cache import FOLDER, VectorCache
 from chyme.search.vectors.passage_search import SqliteSemanticIndex
 from chyme.vault.private_files import PrivateFiles
+
+__all__ = ["Facets", "VaultSearch"]
 
 
 class VaultSearch:

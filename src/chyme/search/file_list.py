@@ -13,6 +13,7 @@ from datetime import UTC, datetime, timedelta
 from sqlite3 import Connection
 
 from chyme.core.pipeline.document_state import PROCESSING_STATUS, STALE_SECONDS, displayed_state
+from chyme.core.store.files import unknown_file
 from chyme.core.store.sqlite.database import Database
 from chyme.errors import UsageError
 from chyme.model import Kind, iso
@@ -145,7 +146,7 @@ class FileList:
         """What a list shows about this file."""
         found = self.cards([path])
         if not found:
-            raise UsageError(f"{path}: is not a file of this vault; 'chyme digest' takes in what is new")
+            raise unknown_file(path)
         return found[0]
 
     def cards(self, paths: Sequence[str]) -> list[Card]:

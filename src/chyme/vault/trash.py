@@ -98,7 +98,7 @@ class Trash:
     def _find_file(self, path: str) -> File:
         file = files.by_path(self._vault.database.read(), path)
         if file is None or file.vanished_at is not None:
-            raise UsageError(f"{path}: is not a file of this vault; 'chyme digest' takes in what is new")
+            raise files.unknown_file(path)
         return file
 
     def _put(self, file: File) -> TrashEntry:

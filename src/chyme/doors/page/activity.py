@@ -9,9 +9,7 @@ from fastapi import FastAPI, Request
 from fastapi.responses import HTMLResponse
 
 from chyme.application.app import App
-from chyme.application.recent_events import describe_events
 from chyme.core.clock import now
-from chyme.core.store import events
 from chyme.doors.page.cost_chart import HEIGHT, WIDTH, cost_bars
 from chyme.doors.page.labels import STATES, format_count, format_dollars, format_duration, format_time_left, labels_of
 from chyme.doors.page.rendering import page
@@ -32,7 +30,7 @@ def add_routes(api: FastAPI, app: App) -> None:
         "outdated": lambda: {"outdated": app.list_outdated([], [])},
         "vanished": lambda: _vanished_context(app),
         "models": lambda: _models_context(app),
-        "lately": lambda: {"lately": describe_events(events.latest(app.database.read(), LOOKED_AT), SHOWN)},
+        "lately": lambda: {"lately": app.recent_events(LOOKED_AT, SHOWN)},
     }
 
     @api.get("/activity")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 
-from chyme.core.store.models.calls import CallTotals
+from chyme.application.spending import CallTotals
 
 WIDTH, HEIGHT, GAP = 600.0, 96.0, 4.0
 MIN_HEIGHT = 2.0  # the bar of a day with calls is never invisible

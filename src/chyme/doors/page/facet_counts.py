@@ -6,8 +6,8 @@ import threading
 from collections import OrderedDict
 
 from chyme.application.app import App
+from chyme.application.vault_search import Facets
 from chyme.doors.page.view_parameters import ViewParameters
-from chyme.search.tables.facets import Facets
 
 FEW = 10_000  # files: up to so many are counted before the page is sent
 CACHE_SIZE = 64

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from chyme.application.vault_search import Facets
 from chyme.doors.page.labels import STATES
 from chyme.doors.page.view_parameters import ViewParameters
 from chyme.search.file_list import KINDS, Folder
-from chyme.search.tables.facets import Facets
 
 KIND_NAMES = {
     "url": "Links", "document": "Documents", "image": "Pictures", "audio": "Recordings", "video": "Videos",

@@ -9,6 +9,7 @@ from fastapi import FastAPI, Query, Request
 from fastapi.responses import HTMLResponse
 
 from chyme.application.app import App
+from chyme.application.vault_search import Facets
 from chyme.doors.http.routes.search import LAST
 from chyme.doors.page import filter_choices
 from chyme.doors.page.facet_counts import FacetCounter
@@ -21,7 +22,6 @@ from chyme.errors import UsageError
 from chyme.search.file_list import SORTS, Card
 from chyme.search.results import SearchResult
 from chyme.search.search import Search
-from chyme.search.tables.facets import Facets
 
 CARDS_PER_PAGE = 60  # of one sheet: fills the rows of grids with 2, 3, 4, 5, 6, 10 and 12 columns
 HITS = 20

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from chyme.core.store.models.calls import GROUP_COLUMNS, CallTotals
+from chyme.application.spending import GROUPINGS, CallTotals
 from chyme.doors.cli.group_options import GroupOptions, group_options
 from chyme.doors.cli.plurals import format_count
 from chyme.doors.cli.vault_options import open_vault, print_json, printable, vault_options
@@ -64,7 +64,7 @@ def resume(options: GroupOptions, provider: str | None) -> None:
 
 
 @ai.command()
-@click.option("--by", type=click.Choice(sorted(GROUP_COLUMNS)), default="provider", help="What to add up by.")
+@click.option("--by", type=click.Choice(GROUPINGS), default="provider", help="What to add up by.")
 @click.option("--days", type=click.IntRange(min=1), default=30, help="How far to look back.")
 @group_options
 def spend(options: GroupOptions, by: str, days: int) -> None:

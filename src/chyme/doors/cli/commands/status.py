@@ -12,8 +12,7 @@ import click
 from chyme.application.app import App
 from chyme.core.bounding_boxes import describe_region
 from chyme.core.files.permissions import FILE_MODE, make_private_folder
-from chyme.core.pipeline.digest_state import NOT_APPLICABLE
-from chyme.core.pipeline.registry_rules import Rules
+from chyme.core.pipeline.document_state import is_not_applicable
 from chyme.doors.cli import failure_lines
 from chyme.doors.cli.plurals import format_count
 from chyme.doors.cli.transcript_lines import format_digest, format_time, names_in
@@ -124,7 +123,9 @@ def show(path: str, save: Path | None, form: str | None, vault: Path | None, as_
     click.echo(f"{printable(file['path'])}  ({file['kind']}, {file['mime']}, {file['size']:,} bytes)")
     if document:
         _print_document(document)
-    not_applicable = [digest["digester"] for digest in details["digests"] if digest["error"] == NOT_APPLICABLE]
+    not_applicable = [
+        digest["digester"] for digest in details["digests"] if is_not_applicable(digest["status"], digest["error"])
+    ]
     for digest in details["digests"]:
         if digest["digester"] in not_applicable:
             continue
@@ -138,7 +139,7 @@ def show(path: str, save: Path | None, form: str | None, vault: Path | None, as_
             lines = format_digest(app.rules.form_of(digest["digester"]), digest["content"], names_in(details))
             _print_lines(digest["content"].splitlines() if lines is None else lines)
     if not_applicable:
-        click.echo(f"\n{NOT_APPLICABLE}: {', '.join(not_applicable)}")
+        click.echo(f"\nnot applicable: {', '.join(not_applicable)}")
 
 
 def _print_document(document: dict[str, Any]) -> None:
@@ -169,17 +170,17 @@ def _save_artifacts(folder: Path, artifacts: dict[str, bytes]) -> None:
 def _subtitles(app: App, path: str, form: str) -> str:
     found = app.documents.transcript(path)
     if found is None or not found[0].segments:
-        raise UsageError(_explain_missing_transcript(app.rules, app.documents.show(path)))
+        raise UsageError(_explain_missing_transcript(app, app.documents.show(path)))
     transcript, names = found
     return (srt if form == "srt" else vtt)(transcript.segments, names)
 
 
-def _explain_missing_transcript(rules: Rules, details: dict[str, Any]) -> str:
+def _explain_missing_transcript(app: App, details: dict[str, Any]) -> str:
     path, kind = printable(details["file"]["path"]), details["file"]["kind"]
     if kind not in (Kind.AUDIO, Kind.VIDEO):
         return f"{path}: only recordings and videos have subtitles, and this is of kind {kind}"
     rows = {digest["digester"]: digest for digest in details["digests"]}
-    transcripts = [rows[name] for name in rules.of_form(Form.TRANSCRIPT) if name in rows]
+    transcripts = [rows[name] for name in app.rules.of_form(Form.TRANSCRIPT) if name in rows]
     recognition = transcripts[0] if transcripts else None
     if recognition is not None and recognition["status"] == "completed":
         return f"{path}: nothing is said in it"

@@ -8,9 +8,8 @@ from typing import Any
 
 import click
 
-from chyme.accounts.api_tokens import LONGEST_LIFE
+from chyme.accounts.api_tokens import LONGEST_LIFE, Token
 from chyme.accounts.permissions import Right
-from chyme.accounts.tables.tokens import Token
 from chyme.doors.cli.access_options import describe_right, open_accounts_of, vault_at
 from chyme.doors.cli.group_options import GroupOptions, group_options
 from chyme.doors.cli.vault_options import print_json, printable, vault_options

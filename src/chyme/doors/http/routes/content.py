@@ -18,7 +18,6 @@ from starlette.exceptions import HTTPException
 
 from chyme.application.app import App
 from chyme.core.files.vault_folder import stamp_of
-from chyme.core.store import files
 from chyme.documents.pages.pdf_renderer import LAST_PAGE, WIDTHS, NoSuchPage, TooBusy
 from chyme.doors.http.content_headers import (
     OPAQUE,
@@ -60,7 +59,7 @@ def add_routes(api: FastAPI, app: App) -> None:
     def raw(request: Request, path: str, download: bool = False) -> Response:
         """A file of the vault as it is on disk."""
         require_file(app, path)
-        file = files.by_path(app.database.read(), path)
+        file = app.documents.file_at(path)
         if file is None or file.vanished_at is not None:
             raise NotFound(f"{path}: has vanished from the vault")
         try:

@@ -12,7 +12,6 @@ from pydantic import BaseModel, ConfigDict, Field
 from chyme.application.app import App
 from chyme.doors.http.not_found import NotFound, require_file
 from chyme.speech.people.edits import DecisionResult, as_json
-from chyme.speech.people.tables.people import PersonTotals
 from chyme.speech.transcripts.subtitles import vtt
 
 Number = Annotated[int, Path(ge=1, le=2**53)]
@@ -101,7 +100,7 @@ def add_routes(api: FastAPI, app: App) -> None:
     @api.get("/api/people")
     def everybody() -> Everybody:
         """All people who are heard in the vault or have a name."""
-        return Everybody(people=[_person_response(person) for person in people.list_people()])
+        return Everybody(people=[Person.model_validate(as_json(person)) for person in people.list_people()])
 
     @api.post("/api/people/undo")
     def undo() -> Decided:
@@ -115,7 +114,7 @@ def add_routes(api: FastAPI, app: App) -> None:
         _require_person(app, person_id)
         details = people.show(str(person_id))
         return Shown(
-            person=_person_response(details.person),
+            person=Person.model_validate(as_json(details.person)),
             voices=[Heard.model_validate(asdict(voice)) for voice in details.voices],
         )
 
@@ -165,9 +164,6 @@ def _require_person(app: App, person_id: int) -> None:
         raise NotFound(f"there is no person {person_id}; GET /api/people lists them")
 
 
-def _person_response(person: PersonTotals) -> Person:
-    return Person.model_validate(as_json(person))
-
-
 def _decision_response(result: DecisionResult) -> Decided:
-    return Decided(done=result.what, person=_person_response(result.person) if result.person else None)
+    person = Person.model_validate(as_json(result.person)) if result.person else None
+    return Decided(done=result.what, person=person)

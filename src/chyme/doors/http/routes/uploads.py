@@ -17,7 +17,8 @@ from chyme.application.app import App
 from chyme.errors import UsageError
 from chyme.vault.intake.links import LinkResult, add_links
 from chyme.vault.intake.notes import add_note
-from chyme.vault.intake.uploads import UploadReceiver, UploadResult, UploadTooLarge
+from chyme.vault.intake.upload_limits import UploadTooLarge
+from chyme.vault.intake.uploads import UploadReceiver, UploadResult
 
 T = TypeVar("T")
 Url = Annotated[str, Field(max_length=10_000)]

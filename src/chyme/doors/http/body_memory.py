@@ -1,4 +1,4 @@
-"""Limits for request bodies: every body except an upload is held in memory."""
+"""Limits the memory that request bodies take. Those of uploads are not held in it: see vault.intake.upload_limits."""
 
 from __future__ import annotations
 
