@@ -143,10 +143,9 @@ class App:
             UploadLimits(self.settings.upload_files, self.settings.upload_bytes, self.settings.upload_free_mb),
         )
         self.private, self.scanner = self.open_vault.private, self.open_vault.scanner
-        local_models = ("llm",) if self.settings.llm_provider == LOCAL else ()
         self.ledger = CallLedger(
             *(self.database, now, allowances_of(self.settings), self.private),
-            own=local_models,
+            local_providers=("llm",) if self.settings.llm_provider == LOCAL else (),
             max_attempts=self.settings.max_attempts,
         )
         self.spending = Spending(self.ledger, self.providers, now, self._wake_up)

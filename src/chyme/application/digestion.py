@@ -89,7 +89,7 @@ class Digestion:
             run_as=(settings.child_uid, settings.child_uid),
             scratch_bytes=settings.scratch_mb * MB,
             answer_bytes=settings.answer_mb * MB,
-            door=self._connection_server,
+            connection_server=self._connection_server,
         )
         embedding_threads = settings.embedding_threads or settings.cores
         threads = {
@@ -290,7 +290,7 @@ def _make_families(settings: Settings) -> dict[str, Family]:
             settings.child_idle_seconds,
             recycle_growth_bytes=growth,
             memory_setting=f"{name}_memory_mb",
-            door=family == "web",
+            may_connect=family == "web",
         )
         for family, (name, growth) in families.items()
     }

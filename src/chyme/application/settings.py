@@ -16,7 +16,7 @@ PREFIX = "CHYME_"
 
 
 def _setting(default: Any, description: str) -> Any:
-    return field(default=default, metadata={"told": description})
+    return field(default=default, metadata={"description": description})
 
 
 _AT_LEAST_ONE = (

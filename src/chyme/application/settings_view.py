@@ -52,7 +52,7 @@ class SettingView:
 
     name: str
     topic: str
-    told: str
+    description: str
     value: Value | None
     default: Value
     source: str  # default, settings.toml, environment; or start: passed in when chyme was started
@@ -76,7 +76,13 @@ def view_settings(current: Settings, folder: Path, environment: Mapping[str, str
     in_file, problem, later = _read_again(folder, environment)
     settings = [
         _make_view(
-            entry.name, entry.metadata["told"], current, getattr(_DEFAULTS, entry.name), in_file, environment, later
+            entry.name,
+            entry.metadata["description"],
+            current,
+            getattr(_DEFAULTS, entry.name),
+            in_file,
+            environment,
+            later,
         )
         for entry in fields(Settings)
     ]

@@ -101,7 +101,7 @@ async def _send(
                 **({"language": language} if language else {}),
                 **REQUEST_FORMATS[format_index],
             }
-            transport.told = f"{json.dumps(form, sort_keys=True)}\0{audio.sha256}".encode()
+            transport.identity = f"{json.dumps(form, sort_keys=True)}\0{audio.sha256}".encode()
             answer = await client.post(url, data=form, files={"file": (FILE[0], audio.stream, FILE[1])})
             if answer.is_success:
                 parsed = parse_response(answer.content)

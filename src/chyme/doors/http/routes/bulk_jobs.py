@@ -9,8 +9,9 @@ from fastapi import FastAPI, Path, Response
 from pydantic import BaseModel, ConfigDict, Field, StrictBool
 
 from chyme.application.app import App
-from chyme.application.bulk_jobs import Job, Mode, NoSuchJob, Plan, Selection
+from chyme.application.bulk_jobs import Job, NoSuchJob, Plan, Selection
 from chyme.doors.http.not_found import NotFound
+from chyme.model import Mode
 
 LARGEST = 2**63 - 1
 JobNumber = Annotated[int, Path(ge=1, le=LARGEST)]
@@ -26,7 +27,7 @@ class Wanted(BaseModel):
     folder: Annotated[str, Field(max_length=4096)] | None = None
     all: StrictBool = False
     digesters: Annotated[list[Annotated[str, Field(max_length=200)]], Field(max_length=100)] | None = None
-    mode: Mode = "reset"
+    mode: Mode = Mode.RESET
     dry_run: StrictBool = False
 
 

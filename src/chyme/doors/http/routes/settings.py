@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from fastapi import FastAPI, HTTPException, Request
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from chyme.application.app import App
 from chyme.application.doctor import Engine, doctor
@@ -22,7 +22,7 @@ class Setting(BaseModel):
 
     name: str
     topic: str
-    told: str
+    description: str = Field(serialization_alias="told")
     value: Value | None
     default: Value
     source: str
