@@ -13,8 +13,7 @@ from chyme.accounts.authentication import Authenticator
 from chyme.accounts.permissions import Right
 from chyme.application.app import open_app
 from chyme.application.server_vaults import identity_of, open_accounts
-from chyme.doors.cli.group_options import GroupOptions
-from chyme.doors.cli.vault_options import find_vault
+from chyme.doors.cli.vault_options import GroupOptions, find_vault
 from chyme.errors import UsageError
 
 

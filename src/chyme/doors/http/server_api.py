@@ -15,8 +15,8 @@ from starlette.types import ASGIApp
 from chyme.application.server_vaults import ServerVaults
 from chyme.application.settings import Settings
 from chyme.doors.http.access_middleware import AccessMiddleware, Addresses
-from chyme.doors.http.body_memory import BodyMemory
 from chyme.doors.http.problem_details import RESPONSES, describe_validation_error, status_of
+from chyme.doors.http.request_bodies import BodyMemory
 from chyme.doors.http.request_log import RequestLog
 from chyme.doors.http.request_origin import parse_networks
 from chyme.doors.http.routes.metrics import add_metrics

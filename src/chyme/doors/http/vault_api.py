@@ -22,44 +22,28 @@ from chyme.doors.http.routes import (
     document_edits,
     events,
     export,
-    failures,
     files,
     links,
     mcp,
-    outdated_digests,
     people,
     search,
     settings,
     spending,
     tags,
     uploads,
-    vanished_files,
 )
-from chyme.doors.page.all_pages import PAGES
+from chyme.doors.page import activity, file, trash, vault
+from chyme.doors.page import people as people_page
+from chyme.doors.page import settings as settings_page
+from chyme.doors.page import tags as tags_page
 from chyme.doors.page.error_pages import error_response, internal_error_response
 from chyme.errors import ChymeError
 
 API = (
-    mcp,
-    search,
-    digests,
-    files,
-    content,
-    uploads,
-    links,
-    document_edits,
-    bulk_jobs,
-    failures,
-    digesters,
-    tags,
-    people,
-    events,
-    export,
-    outdated_digests,
-    spending,
-    settings,
-    vanished_files,
+    *(mcp, search, digests, files, content, uploads, links, document_edits, bulk_jobs),
+    *(digesters, tags, people, events, export, spending, settings),
 )
+PAGES = (vault, file, people_page, tags_page, activity, settings_page, trash)
 
 
 def create_vault_api(app: App) -> FastAPI:

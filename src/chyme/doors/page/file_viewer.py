@@ -10,8 +10,8 @@ from typing import Any
 
 from chyme.application.app import App
 from chyme.digester import Makes
-from chyme.doors.page.place_parameters import PlaceParameters
 from chyme.doors.page.text_view import MARKDOWN, TABLES, text_part
+from chyme.doors.page.view_parameters import PlaceParameters
 from chyme.files.link_files import LINK_BYTES, link_note_in, remove_credentials
 from chyme.files.link_notes import LinkNote
 from chyme.model import File, Form, Kind

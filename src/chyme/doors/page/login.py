@@ -17,8 +17,8 @@ from chyme.accounts.user_agents import browser_name
 from chyme.accounts.users import NewSession, fold_name
 from chyme.application.server_vaults import ServerVaults
 from chyme.doors.http.access_middleware import cookie_name, retry_after
-from chyme.doors.http.forms import form_of
 from chyme.doors.http.problem_details import problem_response
+from chyme.doors.http.request_bodies import form_of
 from chyme.doors.http.request_origin import safe_redirect_path
 from chyme.doors.page.rendering import page
 

@@ -12,8 +12,7 @@ from chyme.application.app import App
 from chyme.application.vault_search import Facets
 from chyme.doors.http.routes.search import LAST
 from chyme.doors.page import filter_choices
-from chyme.doors.page.facet_counts import FacetCounter
-from chyme.doors.page.filter_choices import KIND_SINGULARS
+from chyme.doors.page.filter_choices import KIND_SINGULARS, FacetCounter
 from chyme.doors.page.labels import labels_of
 from chyme.doors.page.rendering import page
 from chyme.doors.page.search_results import only_by_meaning, result_page

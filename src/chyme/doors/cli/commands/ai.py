@@ -8,9 +8,8 @@ from pathlib import Path
 import click
 
 from chyme.application.spending import GROUPINGS, CallTotals
-from chyme.doors.cli.group_options import GroupOptions, group_options
-from chyme.doors.cli.plurals import format_count
-from chyme.doors.cli.vault_options import open_vault, print_json, printable, vault_options
+from chyme.doors.cli.formatting import format_count
+from chyme.doors.cli.vault_options import GroupOptions, group_options, open_vault, print_json, printable, vault_options
 from chyme.models.providers.call_ledger import ProviderStatus
 
 

@@ -10,9 +10,8 @@ import click
 
 from chyme.application.app import App
 from chyme.application.bulk_jobs import Job, Plan, Selection
-from chyme.doors.cli.group_options import GroupOptions, group_options
-from chyme.doors.cli.plurals import format_count
-from chyme.doors.cli.vault_options import open_vault, print_json, printable, vault_options
+from chyme.doors.cli.formatting import format_count
+from chyme.doors.cli.vault_options import GroupOptions, group_options, open_vault, print_json, printable, vault_options
 from chyme.model import Mode
 
 

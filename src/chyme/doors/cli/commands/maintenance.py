@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.progress import track
 
 from chyme.application.doctor import doctor as examine
-from chyme.doors.cli.plurals import format_count
+from chyme.doors.cli.formatting import format_count
 from chyme.doors.cli.vault_options import find_vault, open_vault, print_json, printable, vault_options
 from chyme.model import Mode
 

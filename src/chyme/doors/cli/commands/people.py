@@ -9,9 +9,8 @@ from pathlib import Path
 import click
 
 from chyme.application.app import App
-from chyme.doors.cli.group_options import GroupOptions, group_options
-from chyme.doors.cli.transcript_lines import format_time
-from chyme.doors.cli.vault_options import open_vault, print_json, printable, vault_options
+from chyme.doors.cli.formatting import format_time
+from chyme.doors.cli.vault_options import GroupOptions, group_options, open_vault, print_json, printable, vault_options
 from chyme.speech.people.edits import DecisionResult
 from chyme.speech.people.edits import as_json as shape
 

@@ -13,9 +13,7 @@ from chyme.application.app import App
 from chyme.core.bounding_boxes import describe_region
 from chyme.core.files.permissions import FILE_MODE, make_private_folder
 from chyme.core.pipeline.document_state import is_not_applicable
-from chyme.doors.cli import failure_lines
-from chyme.doors.cli.plurals import format_count
-from chyme.doors.cli.transcript_lines import format_digest, format_time, names_in
+from chyme.doors.cli.formatting import format_count, format_digest, format_failures, format_time, names_in
 from chyme.doors.cli.vault_options import open_vault, print_json, printable, vault_options
 from chyme.errors import UsageError
 from chyme.model import Form, Kind, Place
@@ -76,7 +74,7 @@ def status(ctx: click.Context, vault: Path | None, as_json: bool) -> None:
         click.echo(line)
     for work in report["work"]:
         click.echo(f"at work: {printable(work['path'])}, {work['digester']}, {work['fraction']:.0%}")
-    for line in failure_lines.format_failures(failed):
+    for line in format_failures(failed):
         click.echo(line)
     ctx.exit(1 if damaged is not None else 0)
 

@@ -9,9 +9,8 @@ from pathlib import Path
 import click
 
 from chyme.application.app import App
-from chyme.doors.cli.group_options import GroupOptions, group_options
-from chyme.doors.cli.plurals import format_count
-from chyme.doors.cli.vault_options import open_vault, print_json, printable, vault_options
+from chyme.doors.cli.formatting import format_count
+from chyme.doors.cli.vault_options import GroupOptions, group_options, open_vault, print_json, printable, vault_options
 from chyme.understanding.tags.vault_tags import DecisionResult
 from chyme.understanding.tags.vault_tags import as_json as shape
 

@@ -11,8 +11,7 @@ import click
 from chyme.accounts.api_tokens import LONGEST_LIFE, Token
 from chyme.accounts.permissions import Right
 from chyme.doors.cli.access_options import describe_right, open_accounts_of, vault_at
-from chyme.doors.cli.group_options import GroupOptions, group_options
-from chyme.doors.cli.vault_options import print_json, printable, vault_options
+from chyme.doors.cli.vault_options import GroupOptions, group_options, print_json, printable, vault_options
 from chyme.errors import UsageError
 
 

@@ -10,8 +10,7 @@ import click
 from chyme.accounts.permissions import Right
 from chyme.accounts.users import Account
 from chyme.doors.cli.access_options import describe_right, open_accounts_of, parse_access, read_password, vault_at
-from chyme.doors.cli.group_options import GroupOptions, group_options
-from chyme.doors.cli.vault_options import print_json, printable, vault_options
+from chyme.doors.cli.vault_options import GroupOptions, group_options, print_json, printable, vault_options
 
 _PASSWORD_STDIN = click.option(
     "--password-stdin", is_flag=True, help="Read the password from standard input instead of asking."

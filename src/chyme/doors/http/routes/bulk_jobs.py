@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool
 
 from chyme.application.app import App
 from chyme.application.bulk_jobs import Job, NoSuchJob, Plan, Selection
-from chyme.doors.http.not_found import NotFound
+from chyme.doors.http.problem_details import NotFound
 from chyme.model import Mode
 
 LARGEST = 2**63 - 1

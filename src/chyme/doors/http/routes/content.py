@@ -31,7 +31,7 @@ from chyme.doors.http.content_headers import (
     matches_if_range,
     parse_range,
 )
-from chyme.doors.http.not_found import NotFound, require_file
+from chyme.doors.http.problem_details import NotFound, require_file
 from chyme.model import File
 from chyme.search.query.parser import LONGEST_QUESTION
 

@@ -10,7 +10,7 @@ from pydantic import BaseModel
 
 from chyme.application.app import App
 from chyme.application.bulk_jobs import Selection
-from chyme.doors.http.not_found import NotFound
+from chyme.doors.http.problem_details import NotFound
 from chyme.doors.http.routes.bulk_jobs import PLANNED, Planned, Started, job_response, plan_response
 
 

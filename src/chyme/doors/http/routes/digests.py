@@ -1,17 +1,20 @@
-"""The routes about one file's digests, and about the state of the vault."""
+"""The routes about digests: of one file, failed ones by cause, and outdated ones; and the state of the vault."""
 
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Annotated, Any
 
-from fastapi import FastAPI, Query
+from fastapi import FastAPI, Path, Query
 from fastapi.responses import JSONResponse
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict, Field
 
 from chyme.application.app import App
-from chyme.doors.http.not_found import require_file
+from chyme.core.pipeline.failure_groups import NoSuchGroup
+from chyme.core.pipeline.reprocessing.outdated_digests import OutdatedDigester
+from chyme.doors.http.problem_details import NotFound, require_file
 from chyme.errors import VaultGone
 from chyme.model import Mode
 
@@ -27,6 +30,69 @@ class Queued(BaseModel):
 
 
 QUEUED: dict[int | str, dict[str, Any]] = {202: {"model": Queued, "description": "It is done in the background"}}
+
+
+class Group(BaseModel):
+    """All digests of one digester that failed for the same cause."""
+
+    id: str
+    digester: str
+    label: str
+    category: str
+    cause: str
+    way_out: str
+    files: int
+    digests: int
+    sample_paths: list[str]
+    newest_at: str
+    again: int
+    again_at: str | None
+
+
+class Groups(BaseModel):
+    """What failed, the most frequent cause first."""
+
+    groups: list[Group]
+
+
+class Retried(BaseModel):
+    """How many digests are tried again."""
+
+    digests: int
+
+
+Name = Annotated[str, Field(max_length=200)]
+
+
+class Outdated(BaseModel):
+    """What making the digests of one digester again would take."""
+
+    digester: str
+    files: int
+    calls: int
+    seconds: float
+
+
+class AllOutdated(BaseModel):
+    """What is out of date, by digester, and what making it all again would take."""
+
+    outdated: list[Outdated]
+    calls: int
+    seconds: float
+
+
+class Again(BaseModel):
+    """Which digesters; all if left out."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    digesters: list[Name] = Field(default_factory=list, max_length=200)
+
+
+class Redone(AllOutdated):
+    """The same, and how many digests will be made again."""
+
+    digests: int
 
 
 def add_routes(api: FastAPI, app: App) -> None:
@@ -74,3 +140,43 @@ def add_routes(api: FastAPI, app: App) -> None:
         finally:
             _waiters.release()
         return {**app.documents.show(path), "unsettled": [asdict(digest_left) for digest_left in unsettled]}
+
+    @api.get("/api/failures")
+    def failures() -> Groups:
+        """What failed, grouped by digester, category and cause; digests that only wait are left out."""
+        return Groups(groups=[Group(**asdict(group)) for group in app.failures.groups()])
+
+    @api.post("/api/failures/{group}/retry")
+    def retry(group: Annotated[str, Path(max_length=100)]) -> Retried:
+        """Retry all digests of one group, and nothing else."""
+        try:
+            return Retried(digests=app.failures.retry(group))
+        except NoSuchGroup as error:
+            raise NotFound(str(error)) from error
+
+    @api.get("/api/outdated", response_model=AllOutdated)
+    def outdated() -> dict[str, Any]:
+        """What is out of date, and what making it again would take. Changes nothing."""
+        return _outdated_json(app.list_outdated([], []))
+
+    @api.post("/api/outdated/redo", response_model=Redone)
+    def redo(again: Again | None = None) -> dict[str, Any]:
+        """Have outdated digests made again; the old ones stay until they are replaced."""
+        outdated_digests = app.list_outdated([], again.digesters if again else [])
+        return {**_outdated_json(outdated_digests), "digests": app.redo(outdated_digests)}
+
+
+def _outdated_json(outdated_digests: Sequence[OutdatedDigester]) -> dict[str, Any]:
+    return {
+        "outdated": [
+            {
+                "digester": entry.digester,
+                "files": len(entry.file_ids),
+                "calls": entry.calls,
+                "seconds": round(entry.seconds, 1),
+            }
+            for entry in outdated_digests
+        ],
+        "calls": sum(entry.calls for entry in outdated_digests),
+        "seconds": round(sum(entry.seconds for entry in outdated_digests), 1),
+    }

@@ -10,7 +10,7 @@ from fastapi import FastAPI
 from pydantic import BaseModel, ConfigDict, Field
 
 from chyme.application.app import App
-from chyme.doors.http.not_found import require_file
+from chyme.doors.http.problem_details import require_file
 from chyme.errors import UsageError
 from chyme.understanding.edit_rules import DATE, TAGS, TITLE, EditRequest
 from chyme.understanding.edits import NothingToChange

@@ -1,14 +1,14 @@
-"""The routes about files: listing, details, deleting and restoring."""
+"""The routes about files: listing, details, deleting and restoring, and what vanished from the folder."""
 
 from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
 from fastapi import FastAPI, Query
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field, StrictBool
 
 from chyme.application.app import App
-from chyme.doors.http.not_found import NotFound, require_file
+from chyme.doors.http.problem_details import NotFound, require_file
 from chyme.model import Kind
 from chyme.search.file_list import Card, Filters, Folder
 from chyme.vault.trash import NotInTrash, RestoredFile, TrashEntry
@@ -63,6 +63,36 @@ class Emptied(BaseModel):
     """How many files were deleted for good."""
 
     deleted: int
+
+
+class VanishedFile(BaseModel):
+    """A file that is no longer in the folder."""
+
+    path: str
+    vanished_at: str | None
+
+
+class Vanished(BaseModel):
+    """What vanished, how many files are due to be forgotten, and why nothing is before a person confirms."""
+
+    total: int
+    due: int
+    waits: str | None
+    files: list[VanishedFile]
+
+
+class Forgetting(BaseModel):
+    """Which vanished files: those that are due, or all."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    everything: StrictBool = False
+
+
+class Forgotten(BaseModel):
+    """How many files were forgotten."""
+
+    files: int
 
 
 def add_routes(api: FastAPI, app: App) -> None:
@@ -135,3 +165,19 @@ def add_routes(api: FastAPI, app: App) -> None:
             return Emptied(deleted=app.trash.empty([id]))
         except NotInTrash as error:
             raise NotFound(str(error)) from error
+
+    @api.get("/api/vanished", response_model=Vanished)
+    def vanished(limit: Annotated[int, Query(ge=1, le=1000)] = 100) -> dict[str, Any]:
+        """Files that vanished from the folder and are still remembered."""
+        files = app.list_vanished()
+        return {
+            "total": len(files),
+            "due": len(app.list_purgeable(everything=False)),
+            "waits": app.purge_blocker(),
+            "files": [{"path": file.path, "vanished_at": file.vanished_at} for file in files[:limit]],
+        }
+
+    @api.post("/api/vanished/forget", response_model=Forgotten)
+    def forget(which: Forgetting | None = None) -> dict[str, Any]:
+        """Delete everything known about vanished files; the request confirms that they are meant to be gone."""
+        return {"files": app.purge(everything=bool(which and which.everything), confirmed=True)}

@@ -9,7 +9,7 @@ from fastapi import FastAPI
 from pydantic import BaseModel, ConfigDict, Field
 
 from chyme.application.app import App
-from chyme.doors.http.not_found import require_file
+from chyme.doors.http.problem_details import require_file
 from chyme.doors.http.routes.uploads import AddedLink, AddedLinks, Folder, Url
 from chyme.vault.intake.text_links import FOLDER, keep_links, links_of
 

@@ -10,7 +10,7 @@ from fastapi.responses import Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from chyme.application.app import App
-from chyme.doors.http.not_found import NotFound, require_file
+from chyme.doors.http.problem_details import NotFound, require_file
 from chyme.speech.people.edits import DecisionResult, as_json
 from chyme.speech.transcripts.subtitles import vtt
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from fastapi import FastAPI, Query
 
 from chyme.application.app import App
-from chyme.doors.http.not_found import require_file
+from chyme.doors.http.problem_details import require_file
 from chyme.search.results import as_json
 
 LAST = 1_000_000  # offset: nobody pages further

@@ -1,10 +1,12 @@
-"""Limits the memory that request bodies take. Those of uploads are not held in it: see vault.intake.upload_limits."""
+"""Reads forms, and limits the memory of request bodies. Uploads have limits of their own: vault.intake.upload_limits."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from urllib.parse import parse_qs
 
+from fastapi import Request
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.types import Message, Receive, Scope
@@ -52,3 +54,23 @@ class BodyMemory:
             yield receive_counted
         finally:
             self._bytes_in_memory -= size
+
+
+LARGEST_FORM = 16 * 1024  # bytes; a form may come from a client that has not signed in
+
+
+async def form_of(request: Request) -> dict[str, str]:
+    """Return the fields of a form; of several with one name, the last."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "application/x-www-form-urlencoded":
+        raise HTTPException(415, "send the form as a browser does: application/x-www-form-urlencoded")
+    body = b""
+    async for piece in request.stream():
+        body += piece
+        if len(body) > LARGEST_FORM:
+            raise HTTPException(413, "this is more than any form here holds")
+    try:
+        fields = parse_qs(body.decode("utf-8"), keep_blank_values=True, max_num_fields=50)
+    except (UnicodeDecodeError, ValueError) as error:
+        raise HTTPException(400, "this is no form") from error
+    return {name: values[-1] for name, values in fields.items()}
