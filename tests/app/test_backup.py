@@ -23,10 +23,9 @@ from described_vault import classify, file_at, put
 from chyme.accounts.authentication import Authenticator
 from chyme.accounts.permissions import Right
 from chyme.application.app import App, open_app
-from chyme.application.backup.archive import manifest_of
+from chyme.application.backup.archive import check, manifest_of
 from chyme.application.backup.creation import BackupResult, back_up
 from chyme.application.backup.restore import RestoreResult, restore_vault
-from chyme.application.backup.verification import check
 from chyme.application.settings import Settings
 from chyme.core.clock import now
 from chyme.core.store import artifacts

@@ -13,8 +13,8 @@ from typing import Any
 
 from chyme.application.attempt_metrics import AttemptMetrics
 from chyme.application.bulk_jobs import BulkJobs
-from chyme.application.count_cache import CountCache
 from chyme.application.digestion import Digestion
+from chyme.application.vault_counts import CountCache
 from chyme.core.clock import now
 from chyme.core.pipeline.in_flight import InFlight
 from chyme.core.pipeline.progress.eta import (

@@ -12,8 +12,8 @@ from typing import IO
 
 from chyme import __version__
 from chyme.accounts.tables.server_database import FILE_NAME as SERVER
-from chyme.application.backup.archive import ArchiveWriter
-from chyme.application.backup.temporary_folder import temporary_folder
+from chyme.application.backup.archive import FILE_PART, SERVER_PART, STATE_PART, TRASH_PART, ArchiveWriter
+from chyme.application.backup.file_replacement import sync, temporary_folder
 from chyme.application.settings import FILE_NAME as SETTINGS
 from chyme.application.settings import Settings, server_folder
 from chyme.core.clock import now
@@ -29,7 +29,6 @@ from chyme.vault.trash import FOLDER as TRASH
 from chyme.vault.watch.ignore_rules import FILE_NAME as IGNORE
 from chyme.vault.watch.ignore_rules import IgnoreRules
 
-STATE_PART, SERVER_PART, FILE_PART, TRASH_PART = "state/", "server/", "files/", "trash/"
 PREFIX = ".chyme-backup-"
 
 
@@ -108,11 +107,7 @@ def _give_final_name(partial: Path, archive: Path) -> int:
         raise UsageError(f"{archive}: is there already, and nothing is overwritten; choose another name") from None
     except OSError:  # this file system has no hard links
         partial.rename(archive)
-    folder = os.open(archive.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+    sync(archive.parent)
     return size
 
 

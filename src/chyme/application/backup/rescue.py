@@ -19,8 +19,8 @@ from sqlite3 import Connection
 from chyme import digesters
 from chyme.application.app import open_app
 from chyme.application.backup import salvaged_rows
-from chyme.application.backup.capture_restore import Capture, find_intact_captures, restore_captures
-from chyme.application.backup.temporary_folder import temporary_folder
+from chyme.application.backup.file_replacement import keep_as, sync, temporary_folder
+from chyme.application.backup.salvaged_rows import Capture, find_intact_captures, restore_captures
 from chyme.application.digester_config import config_of
 from chyme.application.settings import Settings
 from chyme.core.clock import now
@@ -211,24 +211,12 @@ def _replace(fresh: Path, target: Path) -> list[str]:
     for suffix in ("-wal", ""):
         source, dated = Path(f"{target}{suffix}"), Path(f"{aside}{suffix}")
         if source.exists():
-            try:
-                os.link(source, dated)
-            except OSError:  # a file system without hard links
-                shutil.copy2(source, dated)
+            keep_as(source, dated)
             renamed.append(os.fspath(dated))
-    _sync(target.parent)
+    sync(target.parent)
     for suffix in ("-wal", "-shm"):  # SQLite must not read them into the new one
         Path(f"{target}{suffix}").unlink(missing_ok=True)
-    with fresh.open("rb") as stream:
-        os.fsync(stream.fileno())
+    sync(fresh)
     fresh.replace(target)
-    _sync(target.parent)
+    sync(target.parent)
     return renamed[::-1]
-
-
-def _sync(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

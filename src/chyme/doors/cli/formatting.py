@@ -10,6 +10,8 @@ from chyme.doors.cli.vault_options import printable
 from chyme.model import Digest, Form, Segment
 from chyme.speech.transcripts.json_format import format_speaker_label, from_json
 
+Names = Mapping[str, str]  # of people, by the label of the speaker in this file
+
 
 def format_count(count: int, what: str) -> str:
     """Format a count with its noun: 1 file, 2,000 files."""
@@ -29,9 +31,6 @@ def _format_file(digests: list[Digest]) -> str:
     others = len(digests) - 1
     suffix = f" ({others} more of its digests failed)" if others else ""
     return f"{first.error_category}: {printable(first.error or '')}{suffix}"
-
-
-Names = Mapping[str, str]  # of people, by the label of the speaker in this file
 
 
 def format_time(seconds: float) -> str:

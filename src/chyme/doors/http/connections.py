@@ -18,6 +18,10 @@ log = logging.getLogger(__name__)
 LOG_SECONDS = 60.0  # between two lines, however many connections are closed
 STALLED_SECONDS = 5.0  # without progress, after which a request under way may be closed to make room
 ACCEPTS_AT_ONCE = 16  # per wake-up of the listener: so many descriptors may be open before they are counted
+MAX_CONNECTIONS = 1000  # connections: enough for a household or a team, and not too much for its memory
+MIN_CONNECTIONS = 16
+DESCRIPTORS_OF_SERVER = 128  # the log, pipes to child processes, sockets of the network guard
+DESCRIPTORS_OF_VAULT = 128  # database connections of threads, inotify, locks, caches
 
 
 class Reason(StrEnum):
@@ -199,18 +203,6 @@ class Connections:
 def address_key(client: tuple[str, int] | None) -> str:
     """Return one key for all connections of a client; an IPv6 /64 network counts as one."""
     return network_key(client[0] if client is not None else "")
-
-
-MAX_CONNECTIONS = 1000  # connections: enough for a household or a team, and not too much for its memory
-
-
-MIN_CONNECTIONS = 16
-
-
-DESCRIPTORS_OF_SERVER = 128  # the log, pipes to child processes, sockets of the network guard
-
-
-DESCRIPTORS_OF_VAULT = 128  # database connections of threads, inotify, locks, caches
 
 
 @dataclass(frozen=True, slots=True)

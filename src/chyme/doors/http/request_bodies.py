@@ -1,4 +1,4 @@
-"""Reads forms, and limits the memory of request bodies. Uploads have limits of their own: vault.intake.upload_limits."""
+"""Reads forms, and limits the memory of request bodies. Uploads have their own limits: vault.intake.upload_limits."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from starlette.types import Message, Receive, Scope
 LARGEST = 32 * 1024 * 1024  # bytes: fits the longest note, even when each of its letters is escaped as \uXXXX
 LARGEST_IN_ALL = 8 * LARGEST  # bytes of all current requests together
 TOO_LARGE = f"more than {LARGEST // 1024**2} MB; send less at once, and files to /api/upload"
+LARGEST_FORM = 16 * 1024  # bytes; a form may come from a client that has not signed in
 
 
 def declares_too_large(scope: Scope) -> bool:
@@ -54,9 +55,6 @@ class BodyMemory:
             yield receive_counted
         finally:
             self._bytes_in_memory -= size
-
-
-LARGEST_FORM = 16 * 1024  # bytes; a form may come from a client that has not signed in
 
 
 async def form_of(request: Request) -> dict[str, str]:

@@ -20,6 +20,8 @@ DAYS = 30
 JOBS = 8  # unfinished jobs come first
 SHOWN, LOOKED_AT = 25, 200  # lines, and events they are made from: most files have several events
 Part = Literal["now", "states", "failures", "jobs", "outdated", "vanished", "models", "lately"]
+WIDTH, HEIGHT, GAP = 600.0, 96.0, 4.0
+MIN_HEIGHT = 2.0  # the bar of a day with calls is never invisible
 
 
 def add_routes(api: FastAPI, app: App) -> None:
@@ -79,12 +81,6 @@ def _models_context(app: App) -> dict[str, Any]:
         "width": WIDTH,
         "height": HEIGHT,
     }
-
-
-WIDTH, HEIGHT, GAP = 600.0, 96.0, 4.0
-
-
-MIN_HEIGHT = 2.0  # the bar of a day with calls is never invisible
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,8 @@ KIND_SINGULARS = {
     "url": "Link", "document": "Document", "image": "Picture", "audio": "Recording", "video": "Video", "text": "Text",
     "other": "Other",
 }  # fmt: skip
+FEW = 10_000  # files: up to so many are counted before the page is sent
+CACHE_SIZE = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,12 +114,6 @@ def _toggle_address(params: ViewParameters, field: str, value: str) -> str:
 
 def _value_label(field: str, value: str) -> str:
     return STATES[value][0] if field == "state" else value
-
-
-FEW = 10_000  # files: up to so many are counted before the page is sent
-
-
-CACHE_SIZE = 64
 
 
 class FacetCounter:

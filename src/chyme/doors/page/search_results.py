@@ -23,6 +23,7 @@ MATCH_REASONS = {
 MARKDOWN_NAMES = (".md", ".markdown")
 # Markdown signs of headings, quotes and lists; a snippet is one line.
 _SIGNS = re.compile(r"(?<!\S)(?:(?:#{1,6}|>|[-*])\s+)+")
+FILE = "file"  # the source of passages that are in the file itself
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,9 +142,6 @@ def describe_place(place: Place, form: Form, hit: Hit, person: str | None) -> tu
     if place.heading and place.page is None and place.heading != hit.title:
         parts.append(place.heading)
     return tuple(parts)
-
-
-FILE = "file"  # the source of passages that are in the file itself
 
 
 def hit_query(hit: Hit, question: str = "") -> str:

@@ -19,6 +19,8 @@ GRID, TABLE = "grid", "table"
 DOWN_FIRST = ("added", "date", "size")  # sort orders that show the newest or largest first
 MOST_TAGS = 8
 _MAX_LENGTH = 1000  # characters of one value
+LONGEST = 500  # characters of a query
+_MAX_NUMBER = 2**53
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,12 +131,6 @@ def _if_known(value: str | None, known: tuple[str, ...]) -> str:
 
 def _without_quotes(value: str) -> str:
     return value.replace('"', " ")
-
-
-LONGEST = 500  # characters of a query
-
-
-_MAX_NUMBER = 2**53
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,10 +10,10 @@ from pathlib import Path
 import click
 from rich.console import Console
 
+from chyme.application.backup.archive import check
 from chyme.application.backup.creation import back_up
 from chyme.application.backup.rescue import RescueResult, rescue_vault
 from chyme.application.backup.restore import RestoreResult, restore_vault
-from chyme.application.backup.verification import check
 from chyme.application.settings import FILE_NAME as SETTINGS
 from chyme.application.settings import read_settings
 from chyme.core.files.vault_folder import STATE, Vault
@@ -22,6 +22,15 @@ from chyme.doors.cli.vault_options import find_vault, open_vault, print_json, pr
 from chyme.errors import UsageError
 
 _MAX_NAMES = 20  # at most so many names of one list
+LABELS = {
+    "edits": "titles, dates and tags set by hand",
+    "tag_rules": "rules about tags",
+    "people": "people",
+    "voices": "voices of people",
+    "captures": "outputs of captured web pages",
+    "renames": "earlier names of files",
+    "ai_calls": "calls of models",
+}
 
 
 @click.command()
@@ -148,17 +157,6 @@ def _print_names(label: str, names: tuple[str, ...]) -> None:
         click.echo(f"{label}: {printable(name)}", err=True)
     if len(names) > _MAX_NAMES:
         click.echo(f"… and {len(names) - _MAX_NAMES:,} more", err=True)
-
-
-LABELS = {
-    "edits": "titles, dates and tags set by hand",
-    "tag_rules": "rules about tags",
-    "people": "people",
-    "voices": "voices of people",
-    "captures": "outputs of captured web pages",
-    "renames": "earlier names of files",
-    "ai_calls": "calls of models",
-}
 
 
 @click.command()

@@ -20,6 +20,7 @@ from chyme.model import Mode
 
 WAITERS = 8  # of all vaults together: each takes a thread that other requests need
 _waiters = threading.BoundedSemaphore(WAITERS)
+Name = Annotated[str, Field(max_length=200)]
 
 
 class Queued(BaseModel):
@@ -59,9 +60,6 @@ class Retried(BaseModel):
     """How many digests are tried again."""
 
     digests: int
-
-
-Name = Annotated[str, Field(max_length=200)]
 
 
 class Outdated(BaseModel):
