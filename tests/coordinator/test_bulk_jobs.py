@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 from coordinating import Bench, Clock, Told, fails
 
-from chyme.application.bulk_jobs import KEEP_FINISHED_FOR, MAX_REQUESTED, MAX_SLOW, BulkJobs, NoSuchJob, Selection
+from chyme.application.bulk_jobs import KEEP_FINISHED_FOR, MAX_REQUESTED, MAX_SLOW, BulkJobs, Selection
 from chyme.core.pipeline.transitions import Claim
 from chyme.core.store import digest_queue, files
 from chyme.core.store import jobs as store
 from chyme.digester import Digester
-from chyme.errors import ChildCrashed, UnreadableFile, UsageError
+from chyme.errors import ChildCrashed, NotFound, UnreadableFile, UsageError
 from chyme.model import Lane, Mode, Output, iso
 from chyme.search.search import Search
 from chyme.search.sqlite_index import SqliteIndex
@@ -328,7 +328,7 @@ def test_what_makes_no_sense_is_refused(jobs: Callable[..., Jobs], selection: Se
     for digesters in (["nobody"], []):
         with pytest.raises(UsageError):
             house.bulk.start(ALL, digesters)
-    with pytest.raises(NoSuchJob):
+    with pytest.raises(NotFound):
         house.bulk.pause(7)
 
 

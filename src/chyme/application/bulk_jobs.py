@@ -20,11 +20,11 @@ from chyme.core.store import jobs as bulk
 from chyme.core.store.jobs import Job
 from chyme.core.store.sqlite.database import Database
 from chyme.digester import Digester
-from chyme.errors import UsageError
+from chyme.errors import NotFound, UsageError
 from chyme.model import Again, Lane, Mode, iso
 from chyme.search.search import Search
 
-__all__ = ["BulkJobThread", "BulkJobs", "Job", "NoSuchJob", "Plan", "Selection"]
+__all__ = ["BulkJobThread", "BulkJobs", "Job", "Plan", "Selection"]
 
 log = logging.getLogger(__name__)
 
@@ -39,10 +39,6 @@ KEEP_FINISHED_FOR = timedelta(days=30)
 MAX_FINISHED_JOBS = 100
 FILE_BATCH = 1000  # files that are read at once
 _VERBS = {Mode.RESET: "make again", Mode.RETRY: "retry", Mode.OUTDATED: "bring up to date"}
-
-
-class NoSuchJob(UsageError):
-    """There is no job with this id, or not any more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +129,7 @@ class BulkJobs:
     def job(self, job_id: int) -> Job:
         found = bulk.by_id(self._database.read(), job_id)
         if found is None:
-            raise NoSuchJob(f"there is no job {job_id}; see which there are")
+            raise NotFound(f"there is no job {job_id}; see which there are")
         return found
 
     def pause(self, job_id: int) -> Job:

@@ -15,7 +15,7 @@ from itertools import count
 from chyme.core.clock import now
 from chyme.core.files.vault_folder import FOLDER_ITSELF, decode_path, encode_path, is_state
 from chyme.core.store import files
-from chyme.errors import UsageError, VaultError
+from chyme.errors import NotFound, UsageError, VaultError
 from chyme.files.machine_names import without_extension
 from chyme.files.numbered_names import numbered_name
 from chyme.model import File, iso
@@ -157,7 +157,7 @@ class Trash:
     def _find_entry(self, trash: int, id_: str) -> tuple[TrashEntry, int]:
         found = self._read_note(trash, id_)
         if found is None:
-            raise NotInTrash(f"{id_[:50]!r}: is not in the trash; 'chyme trash list' shows what is")
+            raise NotFound(f"{id_[:50]!r}: is not in the trash; 'chyme trash list' shows what is")
         return found
 
     def _read_note(self, trash: int, id_: str) -> tuple[TrashEntry, int] | None:
@@ -189,10 +189,6 @@ class Trash:
             yield handle
         finally:
             os.close(handle)
-
-
-class NotInTrash(UsageError):
-    """There is no such file in the trash."""
 
 
 @contextlib.contextmanager

@@ -10,13 +10,9 @@ from chyme.core.pipeline.failure_causes import Cause, cause_of, group_id
 from chyme.core.store import failed_digests
 from chyme.core.store.failed_digests import Failure
 from chyme.core.store.sqlite.database import Database
-from chyme.errors import Category, UsageError
+from chyme.errors import Category, NotFound
 
 SAMPLES = 5
-
-
-class NoSuchGroup(UsageError):
-    """Nothing fails for this cause, or nothing does any more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,10 +94,10 @@ class Failures:
         return sorted(groups, key=lambda group: (-group.files, group.digester, group.cause))
 
     def retry(self, group: str) -> int:
-        """Have all of one group tried again, and nothing else. Returns how many digests; NoSuchGroup when none."""
+        """Have all of one group tried again, and nothing else. Returns how many digests; NotFound when none."""
         members = [failure for id_, _, failure, _ in self._each() if id_ == group]
         if not members:
-            raise NoSuchGroup("nothing fails for this cause any more; look at the failures anew")
+            raise NotFound("nothing fails for this cause any more; look at the failures anew")
         return self._retry(members)
 
     def _each(self) -> Iterator[tuple[str, OutputDigester, Failure, Cause]]:

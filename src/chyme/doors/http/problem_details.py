@@ -9,7 +9,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 
 from chyme.application.app import App
-from chyme.errors import ChymeError, UsageError, VaultError
+from chyme.errors import ChymeError, NotFound, VaultError
 
 MEDIA_TYPE = "application/problem+json"
 SHOWN = 100  # at most so many characters of the request are quoted
@@ -52,10 +52,6 @@ def describe_validation_error(error: RequestValidationError) -> str:
     location = ".".join(str(part) for part in first["loc"][1:] if first["type"] != "json_invalid")
     where = f"“{location[:SHOWN]}”" if location else "the body"
     return f"{where} has the wrong form: {first['msg'][:SHOWN]}; openapi.json describes the right one"
-
-
-class NotFound(UsageError):
-    """There is no such file."""
 
 
 def require_file(app: App, path: str) -> None:

@@ -15,11 +15,10 @@ from chyme.accounts.login_throttle import network_key
 from chyme.accounts.permissions import Right, Visitor
 from chyme.application.server_vaults import ServerVaults
 from chyme.doors.http.access_middleware import retry_after
-from chyme.doors.http.problem_details import NotFound
 from chyme.doors.http.request_bodies import form_of
 from chyme.doors.page.login import PasswordHasher, vaults_of
 from chyme.doors.page.rendering import page
-from chyme.errors import UsageError
+from chyme.errors import NotFound, UsageError
 
 CHANGED = "Your password is changed. Everywhere else you are signed out; your tokens stay until you revoke them below."
 KEPT_SECONDS = 60.0  # so long a new secret waits for the browser that created it

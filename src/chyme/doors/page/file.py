@@ -13,12 +13,12 @@ from fastapi.responses import HTMLResponse
 
 from chyme.application.app import App
 from chyme.core.pipeline.failure_causes import REMEDIES, cause_of
-from chyme.doors.http.problem_details import NotFound, require_file
+from chyme.doors.http.problem_details import require_file
 from chyme.doors.page.digest_cards import cards, digest_content
 from chyme.doors.page.file_viewer import choose_viewer, transcript, versions, viewer_context
 from chyme.doors.page.rendering import page
 from chyme.doors.page.view_parameters import parse_place
-from chyme.errors import ChymeError
+from chyme.errors import ChymeError, NotFound
 from chyme.model import Form
 from chyme.understanding.edit_rules import FIELDS
 from chyme.understanding.rename_proposals import FileRenamer

@@ -9,8 +9,7 @@ from fastapi import FastAPI, Path, Response
 from pydantic import BaseModel, ConfigDict, Field, StrictBool
 
 from chyme.application.app import App
-from chyme.application.bulk_jobs import Job, NoSuchJob, Plan, Selection
-from chyme.doors.http.problem_details import NotFound
+from chyme.application.bulk_jobs import Job, Plan, Selection
 from chyme.model import Mode
 
 LARGEST = 2**63 - 1
@@ -109,7 +108,4 @@ def add_routes(api: FastAPI, app: App) -> None:
     def change(job: JobNumber, action: Literal["pause", "resume", "cancel"]) -> OneJob:
         """Pause, resume or cancel a job; files that it has not started are left as they are."""
         act = {"pause": app.bulk.pause, "resume": app.bulk.resume, "cancel": app.bulk.cancel}[action]
-        try:
-            return job_response(act(job))
-        except NoSuchJob as error:
-            raise NotFound(str(error)) from error
+        return job_response(act(job))

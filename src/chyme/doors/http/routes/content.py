@@ -31,7 +31,8 @@ from chyme.doors.http.content_headers import (
     matches_if_range,
     parse_range,
 )
-from chyme.doors.http.problem_details import NotFound, require_file
+from chyme.doors.http.problem_details import require_file
+from chyme.errors import NotFound
 from chyme.model import File
 from chyme.search.query.parser import LONGEST_QUESTION
 

@@ -10,8 +10,8 @@ from pydantic import BaseModel
 
 from chyme.application.app import App
 from chyme.application.bulk_jobs import Selection
-from chyme.doors.http.problem_details import NotFound
 from chyme.doors.http.routes.bulk_jobs import PLANNED, Planned, Started, job_response, plan_response
+from chyme.errors import NotFound
 
 
 class OneDigester(BaseModel):

@@ -12,9 +12,8 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field
 
 from chyme.application.app import App
-from chyme.core.pipeline.failure_groups import NoSuchGroup
 from chyme.core.pipeline.reprocessing.outdated_digests import OutdatedDigester
-from chyme.doors.http.problem_details import NotFound, require_file
+from chyme.doors.http.problem_details import require_file
 from chyme.errors import VaultGone
 from chyme.model import Mode
 
@@ -147,10 +146,7 @@ def add_routes(api: FastAPI, app: App) -> None:
     @api.post("/api/failures/{group}/retry")
     def retry(group: Annotated[str, Path(max_length=100)]) -> Retried:
         """Retry all digests of one group, and nothing else."""
-        try:
-            return Retried(digests=app.failures.retry(group))
-        except NoSuchGroup as error:
-            raise NotFound(str(error)) from error
+        return Retried(digests=app.failures.retry(group))
 
     @api.get("/api/outdated", response_model=AllOutdated)
     def outdated() -> dict[str, Any]:

@@ -8,10 +8,11 @@ from fastapi import FastAPI, Query
 from pydantic import BaseModel, ConfigDict, Field, StrictBool
 
 from chyme.application.app import App
-from chyme.doors.http.problem_details import NotFound, require_file
+from chyme.doors.http.problem_details import require_file
+from chyme.errors import NotFound
 from chyme.model import Kind
 from chyme.search.file_list import Card, Filters, Folder
-from chyme.vault.trash import NotInTrash, RestoredFile, TrashEntry
+from chyme.vault.trash import RestoredFile, TrashEntry
 
 PATH = 4096  # characters; no system opens a longer path
 Name = Annotated[str, Field(max_length=500)]
@@ -148,10 +149,7 @@ def add_routes(api: FastAPI, app: App) -> None:
     @api.post("/api/trash/{id}/restore")
     def restore(id: str) -> Restored:
         """Restore a file to where it was, or beside a file that is there now."""
-        try:
-            return Restored(restored=app.trash.restore([id])[0])
-        except NotInTrash as error:
-            raise NotFound(str(error)) from error
+        return Restored(restored=app.trash.restore([id])[0])
 
     @api.delete("/api/trash")
     def empty() -> Emptied:
@@ -161,10 +159,7 @@ def add_routes(api: FastAPI, app: App) -> None:
     @api.delete("/api/trash/{id}")
     def empty_one(id: str) -> Emptied:
         """Delete one file in the trash for good."""
-        try:
-            return Emptied(deleted=app.trash.empty([id]))
-        except NotInTrash as error:
-            raise NotFound(str(error)) from error
+        return Emptied(deleted=app.trash.empty([id]))
 
     @api.get("/api/vanished", response_model=Vanished)
     def vanished(limit: Annotated[int, Query(ge=1, le=1000)] = 100) -> dict[str, Any]:

@@ -10,7 +10,8 @@ from fastapi.responses import Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from chyme.application.app import App
-from chyme.doors.http.problem_details import NotFound, require_file
+from chyme.doors.http.problem_details import require_file
+from chyme.errors import NotFound
 from chyme.speech.people.edits import DecisionResult, as_json
 from chyme.speech.transcripts.subtitles import vtt
 

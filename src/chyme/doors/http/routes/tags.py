@@ -9,7 +9,7 @@ from fastapi import FastAPI, Query
 from pydantic import BaseModel, ConfigDict, Field
 
 from chyme.application.app import App
-from chyme.doors.http.problem_details import NotFound
+from chyme.errors import NotFound
 from chyme.understanding.tags.vault_tags import DecisionResult, UnknownTag, as_json, filter_tags
 
 Name = Annotated[str, Field(min_length=1, max_length=200)]
