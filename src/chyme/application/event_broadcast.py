@@ -263,10 +263,9 @@ class Broadcast:
         elif paths:
             self._offer_all(b"".join(map(format_stale, paths)))
 
-    def _offer_all(self, message: bytes, listeners: list[Listener] | None = None) -> None:
-        if listeners is None:
-            with self._guard:
-                listeners = list(self._listeners)
+    def _offer_all(self, message: bytes) -> None:
+        with self._guard:
+            listeners = list(self._listeners)
         for listener in listeners:
             listener.offer(message, self._last)
 

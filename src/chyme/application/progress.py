@@ -7,7 +7,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import timedelta
 from typing import Any
 
@@ -54,11 +54,7 @@ class ProgressReport:
     def as_json(self) -> dict[str, Any]:
         """Return the report as JSON values."""
         work = [{"path": path, "digester": name, "fraction": round(part, 3)} for path, name, part in self.work]
-        return {
-            **{name: getattr(self, name) for name in ("files", "todo", "running", "again", "done_lately")},
-            **{name: getattr(self, name) for name in ("eta_seconds", "paused", "next_retry")},
-            "work": work,
-        }
+        return {**asdict(self), "work": work}
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import Field, dataclass, fields
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
@@ -41,7 +41,6 @@ TOPICS = (
     ("Child processes", ("child", "scratch", "answer", "weights")),
 )
 REST = "More"
-_DEFAULTS = Settings()
 
 Value = str | int | float | bool
 
@@ -74,18 +73,7 @@ class SettingsView:
 def view_settings(current: Settings, folder: Path, environment: Mapping[str, str]) -> SettingsView:
     """Return the settings that a running chyme uses. `folder` contains settings.toml."""
     in_file, problem, later = _read_again(folder, environment)
-    settings = [
-        _make_view(
-            entry.name,
-            entry.metadata["description"],
-            current,
-            getattr(_DEFAULTS, entry.name),
-            in_file,
-            environment,
-            later,
-        )
-        for entry in fields(Settings)
-    ]
+    settings = [_make_view(setting, current, in_file, environment, later) for setting in fields(Settings)]
     order = [topic for topic, _ in TOPICS]
     settings.sort(key=lambda setting: order.index(setting.topic) if setting.topic in order else len(order))
     return SettingsView(str(folder / FILE_NAME), tuple(settings), problem)
@@ -137,14 +125,13 @@ def _read_again(folder: Path, environment: Mapping[str, str]) -> tuple[frozenset
 
 
 def _make_view(
-    name: str,
-    description: str,
+    setting: Field[Any],
     current: Settings,
-    default: Value,
     in_file: frozenset[str],
     environment: Mapping[str, str],
     later: Settings | None,
 ) -> SettingView:
+    name, default, description = setting.name, setting.default, setting.metadata["description"]
     value, secret = getattr(current, name), is_secret(name)
     source = DEFAULT if value == default else AT_START
     if later is not None and getattr(later, name) == value:

@@ -9,7 +9,7 @@ from typing import Literal
 from chyme.application.app import App
 from chyme.application.file_texts import Text, read_file
 from chyme.core.clock import now
-from chyme.doors.mcp.schemas import Citation, Hit, Hits, Listed, Listing, Piece, Reading, cite, describe_place, link
+from chyme.doors.mcp.schemas import Hit, Hits, Listed, Listing, Piece, Reading, cite, link
 from chyme.errors import UsageError
 from chyme.model import iso
 from chyme.search.file_list import Card, Filters
@@ -108,7 +108,7 @@ def read(app: App, base: str, path: str, page: int | None, offset: int, limit: i
         if position <= offset or start >= end:
             continue
         excerpt = text.text[max(0, offset - start) : end - start]
-        pieces.append(Piece(text=excerpt, source=text.source, citation=_cite_text(base, path, text)))
+        pieces.append(Piece(text=excerpt, source=text.source, citation=cite(base, path, text, text.speaker)))
     return Reading(
         path=path,
         title=document.title,
@@ -132,20 +132,6 @@ def _split(text: Text) -> list[Text]:
         )
         for start in range(0, len(text.text), PIECE)
     ]
-
-
-def _cite_text(base: str, path: str, text: Text) -> Citation:
-    return Citation(
-        path=path,
-        where=describe_place(text.page, text.seconds, text.speaker, text.box, text.heading),
-        link=link(base, path, text.page, text.seconds, text.box),
-        page=text.page,
-        heading=text.heading,
-        seconds=text.seconds,
-        until=text.until,
-        speaker=text.speaker,
-        box=text.box,
-    )
 
 
 def list_files(

@@ -6,7 +6,7 @@ from urllib.parse import quote, urlencode
 
 from pydantic import BaseModel, Field
 
-from chyme.application.file_texts import format_time
+from chyme.application.file_texts import Text, format_time
 from chyme.core.bounding_boxes import describe_region
 from chyme.model import Box, Place
 from chyme.speech.transcripts.json_format import format_speaker_label
@@ -99,7 +99,7 @@ class Citation(BaseModel):
     )
 
 
-def cite(base: str, path: str, place: Place | None, speaker: str | None = None) -> Citation:
+def cite(base: str, path: str, place: Place | Text | None, speaker: str | None) -> Citation:
     """Return the citation of a place; `speaker` is the name of the person who speaks there."""
     if place is None:
         return Citation(path=path, where="", link=link(base, path))

@@ -13,7 +13,7 @@ from fastapi.responses import HTMLResponse
 from chyme.application.app import App
 from chyme.application.spending import CallTotals
 from chyme.core.clock import now
-from chyme.doors.page.labels import STATES, format_count, format_dollars, format_duration, format_time_left, labels_of
+from chyme.doors.page.labels import STATES, labels_of
 from chyme.doors.page.rendering import page
 
 DAYS = 30
@@ -44,22 +44,12 @@ def add_routes(api: FastAPI, app: App) -> None:
         for name, part in parts.items():
             if name != "outdated":
                 context |= part()
-        return page(request, "activity.html", active="activity", **_helpers(app), **context)
+        return page(request, "activity.html", active="activity", labels=labels_of(app), **context)
 
     @api.get("/ui/activity/{part}")
     def fragment(request: Request, part: Part) -> HTMLResponse:
         """One part of the page, in its current state."""
-        return page(request, f"activity_{part}.html", **_helpers(app), **parts[part]())
-
-
-def _helpers(app: App) -> dict[str, Any]:
-    return {
-        "format_count": format_count,
-        "format_duration": format_duration,
-        "format_time_left": format_time_left,
-        "format_dollars": format_dollars,
-        "labels": labels_of(app),
-    }
+        return page(request, f"activity_{part}.html", labels=labels_of(app), **parts[part]())
 
 
 def _vanished_context(app: App) -> dict[str, Any]:

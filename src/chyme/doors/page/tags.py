@@ -8,7 +8,6 @@ from fastapi import FastAPI, Query, Request
 from fastapi.responses import HTMLResponse
 
 from chyme.application.app import App
-from chyme.doors.page.labels import format_count
 from chyme.doors.page.rendering import page
 from chyme.understanding.tags.vault_tags import filter_tags
 
@@ -40,7 +39,6 @@ def add_routes(api: FastAPI, app: App) -> None:
             sort=sort,
             offset=offset,
             next=next_offset if next_offset < len(matching) else None,
-            format_count=format_count,
         )
 
     @api.get("/tags")
@@ -61,4 +59,4 @@ def add_routes(api: FastAPI, app: App) -> None:
     @api.get("/ui/tags/similar")
     def similar(request: Request) -> HTMLResponse:
         """Tags that may be one; comparing thousands takes a moment."""
-        return page(request, "tags_similar.html", pairs=app.tags.similar()[:PAIRS], format_count=format_count)
+        return page(request, "tags_similar.html", pairs=app.tags.similar()[:PAIRS])
