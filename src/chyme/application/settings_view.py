@@ -131,14 +131,23 @@ def _make_view(
     environment: Mapping[str, str],
     later: Settings | None,
 ) -> SettingView:
-    name, default, description = setting.name, setting.default, setting.metadata["description"]
+    name: str = setting.name
+    default: Any = setting.default
     value, secret = getattr(current, name), is_secret(name)
     source = DEFAULT if value == default else AT_START
     if later is not None and getattr(later, name) == value:
         source = IN_ENVIRONMENT if PREFIX + name.upper() in environment else IN_FILE if name in in_file else source
     later_value = getattr(later, name) if later is not None else value
     return SettingView(
-        *(name, _topic(name), description, None if secret else _hide_password(value), default, source, secret),
+        *(
+            name,
+            _topic(name),
+            setting.metadata["description"],
+            None if secret else _hide_password(value),
+            default,
+            source,
+            secret,
+        ),
         given=value != default,
         after_restart=_hide_password(later_value) if later_value != value and not secret else None,
         line=f'{name} = "…"' if secret else f"{name} = {_toml(_hide_password(value))}",

@@ -1,4 +1,4 @@
-"""Reads forms, and limits the memory of request bodies. Uploads have their own limits: vault.intake.upload_limits."""
+"""Reads and limits request bodies. The limits of uploads are elsewhere: vault.intake.upload_limits."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from urllib.parse import parse_qs
 
 from fastapi import Request
+from pydantic import BaseModel, ConfigDict
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.types import Message, Receive, Scope
@@ -15,6 +16,12 @@ LARGEST = 32 * 1024 * 1024  # bytes: fits the longest note, even when each of it
 LARGEST_IN_ALL = 8 * LARGEST  # bytes of all current requests together
 TOO_LARGE = f"more than {LARGEST // 1024**2} MB; send less at once, and files to /api/upload"
 LARGEST_FORM = 16 * 1024  # bytes; a form may come from a client that has not signed in
+
+
+class RequestBody(BaseModel):
+    """JSON that a client sends; unknown fields are an error."""
+
+    model_config = ConfigDict(extra="forbid")
 
 
 def declares_too_large(scope: Scope) -> bool:

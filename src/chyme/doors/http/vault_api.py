@@ -38,6 +38,7 @@ from chyme.doors.page import tags as tags_page
 from chyme.doors.page.error_pages import add_error_handlers, error_response
 from chyme.errors import ChymeError
 
+# The `add_routes` of each module adds its routes to the HTTP application of an opened vault.
 API = (
     *(mcp, search, digests, files, content, uploads, links, document_edits, bulk_jobs),
     *(digesters, tags, people, events, export, spending, settings),

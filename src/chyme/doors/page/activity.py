@@ -25,7 +25,6 @@ MIN_HEIGHT = 2.0  # the bar of a day with calls is never invisible
 
 
 def add_routes(api: FastAPI, app: App) -> None:
-    """Add these pages to the HTTP application of an opened vault."""
     parts: dict[str, Callable[[], dict[str, Any]]] = {
         "now": lambda: {"progress": app.progress.report().as_json()},
         "states": lambda: {"counts": app.documents.states(), "states": STATES},

@@ -30,8 +30,6 @@ Path = Annotated[str, Query(max_length=10_000)]
 
 
 def add_routes(api: FastAPI, app: App) -> None:
-    """Add these pages to the HTTP application of an opened vault."""
-
     @api.get("/file/{path:path}", include_in_schema=False)
     def file(request: Request, path: str) -> HTMLResponse:
         """The page of a file."""

@@ -20,8 +20,6 @@ _COMMAND = re.compile(
 
 
 def add_routes(api: FastAPI, app: App) -> None:
-    """Add these pages to the HTTP application of an opened vault."""
-
     @api.get("/settings")
     def settings(request: Request) -> HTMLResponse:
         """The page; visitors who may only read see the appearance and the trash, and nothing of this machine."""

@@ -20,8 +20,6 @@ Offset = Annotated[int, Query(ge=0, le=LAST)]
 
 
 def add_routes(api: FastAPI, app: App) -> None:
-    """Add these pages to the HTTP application of an opened vault."""
-
     def render(request: Request, template: str, q: str, sort: Order, offset: int) -> HTMLResponse:
         listing = app.tags.list_all()
         matching = filter_tags(listing.tags, contains=q, by_name=sort == "name")

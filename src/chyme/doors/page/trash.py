@@ -10,8 +10,6 @@ from chyme.doors.page.rendering import page
 
 
 def add_routes(api: FastAPI, app: App) -> None:
-    """Add these pages to the HTTP application of an opened vault."""
-
     @api.get("/trash")
     def trash(request: Request) -> HTMLResponse:
         """What is in the trash, newest first."""

@@ -41,7 +41,6 @@ class CardPage:
 
 
 def add_routes(api: FastAPI, app: App) -> None:
-    """Add these pages to the HTTP application of an opened vault."""
     facet_counter = FacetCounter(app)
     steps = {digester.name: digester.label for digester in app.rules.registry}
 

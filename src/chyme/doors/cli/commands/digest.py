@@ -127,7 +127,7 @@ def _print_summary(
     click.echo(f"digests: {digests['completed']} completed, {digests['skipped']} skipped, {digests['failed']} failed")
     if remaining.again:
         click.echo(f"{remaining.again} will be tried again; the next at {remaining.next_retry}")
-    for provider in app.ledger.statuses(sorted(app.providers)):
+    for _, provider in app.spending.provider_statuses():
         if provider.waiting:
             reason = pause_reason(provider)
             click.echo(

@@ -53,8 +53,6 @@ BYTES: dict[int | str, dict[str, Any]] = {
 
 
 def add_routes(api: FastAPI, app: App) -> None:
-    """Add these routes to the HTTP application of an opened vault."""
-
     @api.head("/api/raw/{path:path}", response_class=Response, include_in_schema=False)
     @api.get("/api/raw/{path:path}", response_class=Response, responses=BYTES)
     def raw(request: Request, path: str, download: bool = False) -> Response:

@@ -36,8 +36,6 @@ class Digesters(BaseModel):
 
 
 def add_routes(api: FastAPI, app: App) -> None:
-    """Add these routes to the HTTP application of an opened vault."""
-
     @api.get("/api/digesters")
     def digesters() -> Digesters:
         """Which digesters there are, what they make of which files, and how many digests have which status."""

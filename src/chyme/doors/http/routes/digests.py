@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Annotated, Any
 
 from fastapi import FastAPI, Path, Query
 from fastapi.responses import JSONResponse
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from chyme.application.app import App
-from chyme.core.pipeline.reprocessing.outdated_digests import OutdatedDigester
+from chyme.application.digester_list import outdated_json
 from chyme.doors.http.problem_details import require_file
+from chyme.doors.http.request_bodies import RequestBody
 from chyme.errors import VaultGone
 from chyme.model import Mode
 
@@ -78,10 +78,8 @@ class AllOutdated(BaseModel):
     seconds: float
 
 
-class Again(BaseModel):
+class Again(RequestBody):
     """Which digesters; all if left out."""
-
-    model_config = ConfigDict(extra="forbid")
 
     digesters: list[Name] = Field(default_factory=list, max_length=200)
 
@@ -93,7 +91,6 @@ class Redone(AllOutdated):
 
 
 def add_routes(api: FastAPI, app: App) -> None:
-    """Add these routes to the HTTP application of an opened vault."""
     last_status: dict[str, Any] = {}  # the answer while the database is not at its path
 
     @api.get("/api/status")
@@ -151,26 +148,10 @@ def add_routes(api: FastAPI, app: App) -> None:
     @api.get("/api/outdated", response_model=AllOutdated)
     def outdated() -> dict[str, Any]:
         """What is out of date, and what making it again would take. Changes nothing."""
-        return _outdated_json(app.list_outdated([], []))
+        return outdated_json(app.list_outdated([], []))
 
     @api.post("/api/outdated/redo", response_model=Redone)
     def redo(again: Again | None = None) -> dict[str, Any]:
         """Have outdated digests made again; the old ones stay until they are replaced."""
         outdated_digests = app.list_outdated([], again.digesters if again else [])
-        return {**_outdated_json(outdated_digests), "digests": app.redo(outdated_digests)}
-
-
-def _outdated_json(outdated_digests: Sequence[OutdatedDigester]) -> dict[str, Any]:
-    return {
-        "outdated": [
-            {
-                "digester": entry.digester,
-                "files": len(entry.file_ids),
-                "calls": entry.calls,
-                "seconds": round(entry.seconds, 1),
-            }
-            for entry in outdated_digests
-        ],
-        "calls": sum(entry.calls for entry in outdated_digests),
-        "seconds": round(sum(entry.seconds for entry in outdated_digests), 1),
-    }
+        return {**outdated_json(outdated_digests), "digests": app.redo(outdated_digests)}

@@ -16,8 +16,6 @@ CSV = "text/csv; charset=utf-8"
 
 
 def add_routes(api: FastAPI, app: App) -> None:
-    """Add these routes to the HTTP application of an opened vault."""
-
     @api.get(
         f"/api/export/{TABLE}",
         response_class=StreamingResponse,

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 from fastapi import FastAPI, Query
-from pydantic import BaseModel, ConfigDict, Field, StrictBool
+from pydantic import BaseModel, Field, StrictBool
 
 from chyme.application.app import App
 from chyme.doors.http.problem_details import require_file
+from chyme.doors.http.request_bodies import RequestBody
 from chyme.errors import NotFound
 from chyme.model import Kind
 from chyme.search.file_list import Card, Filters, Folder
@@ -82,10 +83,8 @@ class Vanished(BaseModel):
     files: list[VanishedFile]
 
 
-class Forgetting(BaseModel):
+class Forgetting(RequestBody):
     """Which vanished files: those that are due, or all."""
-
-    model_config = ConfigDict(extra="forbid")
 
     everything: StrictBool = False
 
@@ -97,8 +96,6 @@ class Forgotten(BaseModel):
 
 
 def add_routes(api: FastAPI, app: App) -> None:
-    """Add these routes to the HTTP application of an opened vault."""
-
     @api.get("/api/files")
     def listed(
         cursor: Annotated[str | None, Query(max_length=2000)] = None,

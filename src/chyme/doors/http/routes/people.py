@@ -7,10 +7,11 @@ from typing import Annotated
 
 from fastapi import FastAPI, Path
 from fastapi.responses import Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from chyme.application.app import App
 from chyme.doors.http.problem_details import require_file
+from chyme.doors.http.request_bodies import RequestBody
 from chyme.errors import NotFound
 from chyme.speech.people.edits import DecisionResult, as_json
 from chyme.speech.transcripts.subtitles import vtt
@@ -62,40 +63,31 @@ class Decided(BaseModel):
     person: Person | None
 
 
-class NewName(BaseModel):
+class NewName(RequestBody):
     """The name of a person; null removes the name."""
-
-    model_config = ConfigDict(extra="forbid")
 
     name: Annotated[str, Field(max_length=1000)] | None
 
 
-class Others(BaseModel):
+class Others(RequestBody):
     """The same person under other numbers."""
-
-    model_config = ConfigDict(extra="forbid")
 
     others: Numbers
 
 
-class Voices(BaseModel):
+class Voices(RequestBody):
     """Voices that belong to another person."""
-
-    model_config = ConfigDict(extra="forbid")
 
     voices: Numbers
 
 
-class Owner(BaseModel):
+class Owner(RequestBody):
     """The person a voice belongs to; null means a new person."""
-
-    model_config = ConfigDict(extra="forbid")
 
     person: Annotated[int, Field(ge=1, le=2**53)] | None
 
 
 def add_routes(api: FastAPI, app: App) -> None:
-    """Add these routes to the HTTP application of an opened vault."""
     people = app.people
 
     @api.get("/api/people")

@@ -14,8 +14,6 @@ LAST = 1_000_000  # offset: nobody pages further
 
 
 def add_routes(api: FastAPI, app: App) -> None:
-    """Add these routes to the HTTP application of an opened vault."""
-
     @api.get("/api/search")
     def search(
         q: str,

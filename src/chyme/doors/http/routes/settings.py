@@ -56,8 +56,6 @@ class Doctor(BaseModel):
 
 
 def add_routes(api: FastAPI, app: App) -> None:
-    """Add these routes to the HTTP application of an opened vault."""
-
     @api.get("/api/settings", response_model=AllSettings)
     def settings(request: Request) -> dict[str, Any]:
         """Every setting, its value and where that comes from; secrets are never shown."""
