@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from chyme.application.file_texts import format_time
 from chyme.doors.cli.vault_options import printable
 from chyme.model import Digest, Form, Segment
 from chyme.speech.transcripts.json_format import format_speaker_label, from_json
@@ -31,13 +32,6 @@ def _format_file(digests: list[Digest]) -> str:
     others = len(digests) - 1
     suffix = f" ({others} more of its digests failed)" if others else ""
     return f"{first.error_category}: {printable(first.error or '')}{suffix}"
-
-
-def format_time(seconds: float) -> str:
-    """Format seconds as 1:05, or as 1:02:03 from one hour on."""
-    minutes, rest = divmod(int(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"
 
 
 def names_in(details: Mapping[str, Any]) -> dict[str, str]:

@@ -73,3 +73,17 @@ def group_options(command: Callable[..., None]) -> Callable[..., None]:
         command(GroupOptions(vault or group.vault, as_json or group.as_json), **arguments)
 
     return with_options
+
+
+def vault_group(command: Callable[[GroupOptions], None]) -> click.Group:
+    """Make a command group with --vault and --json; without a subcommand, `command` runs."""
+
+    @click.group(command.__name__, help=command.__doc__, invoke_without_command=True)
+    @vault_options
+    @click.pass_context
+    def group(ctx: click.Context, vault: Path | None, as_json: bool) -> None:
+        ctx.obj = GroupOptions(vault, as_json)
+        if ctx.invoked_subcommand is None:
+            command(ctx.obj)
+
+    return group

@@ -15,6 +15,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from chyme import __version__
+from chyme.application.file_texts import format_time
 from chyme.text.control_characters import printable
 
 STATIC = Path(__file__).parent / "static"
@@ -54,13 +55,6 @@ def size(number: float) -> str:
             return f"{number:.0f} {unit}" if unit == "B" or number >= 10 else f"{number:.1f} {unit}"
         number /= 1000
     raise AssertionError
-
-
-def format_time(seconds: float | None) -> str:
-    """Format seconds as on a player: 1:02:03."""
-    whole = int(seconds or 0)
-    hours, minutes = divmod(whole // 60, 60)
-    return f"{hours}:{minutes:02}:{whole % 60:02}" if hours else f"{minutes}:{whole % 60:02}"
 
 
 def format_age(timestamp: str | None) -> str:
@@ -129,11 +123,19 @@ _templates = Environment(
     trim_blocks=True,
     lstrip_blocks=True,
 )
-_templates.filters.update(encode_path=encode_path, size=size, clock=format_time, ago=format_age, printable=printable)
+_templates.filters.update(
+    encode_path=encode_path,
+    size=size,
+    clock=lambda seconds: format_time(seconds or 0),
+    ago=format_age,
+    printable=printable,
+)
 _templates.globals.update(
     format_count=format_count,
     format_duration=format_duration,
     format_time_left=format_time_left,
     format_dollars=format_dollars,
+    marked=mark_matches,
+    version=_fingerprint(),
+    release=__version__,
 )
-_templates.globals.update(marked=mark_matches, version=_fingerprint(), release=__version__)

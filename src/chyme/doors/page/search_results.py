@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from urllib.parse import urlencode
 
-from chyme.doors.page.rendering import encode_path, format_time
+from chyme.application.file_texts import format_time
+from chyme.doors.page.rendering import encode_path
 from chyme.model import Form, Kind, Place
 from chyme.search.file_list import Card
 from chyme.search.query.parser import replace_word

@@ -3,27 +3,29 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from pathlib import Path
 
 import click
 
 from chyme.application.spending import GROUPINGS, CallTotals
 from chyme.doors.cli.formatting import format_count
-from chyme.doors.cli.vault_options import GroupOptions, group_options, open_vault, print_json, printable, vault_options
+from chyme.doors.cli.vault_options import (
+    GroupOptions,
+    group_options,
+    open_vault,
+    print_json,
+    printable,
+    vault_group,
+)
 from chyme.models.providers.call_ledger import ProviderStatus
 
 
-@click.group(invoke_without_command=True)
-@vault_options
-@click.pass_context
-def ai(ctx: click.Context, vault: Path | None, as_json: bool) -> None:
+@vault_group
+def ai(options: GroupOptions) -> None:
     """Show which models are used and what they cost; pause and resume them.
 
     PROVIDER is how its settings begin: llm, vision, speech or embedding.
     """
-    ctx.obj = GroupOptions(vault, as_json)
-    if ctx.invoked_subcommand is None:
-        _print_status(ctx.obj)
+    _print_status(options)
 
 
 @ai.command()

@@ -4,25 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict
-from pathlib import Path
 
 import click
 
 from chyme.application.app import App
 from chyme.application.bulk_jobs import Job, Plan, Selection
 from chyme.doors.cli.formatting import format_count
-from chyme.doors.cli.vault_options import GroupOptions, group_options, open_vault, print_json, printable, vault_options
+from chyme.doors.cli.vault_options import (
+    GroupOptions,
+    group_options,
+    open_vault,
+    print_json,
+    printable,
+    vault_group,
+)
 from chyme.model import Mode
 
 
-@click.group(invoke_without_command=True)
-@vault_options
-@click.pass_context
-def bulk(ctx: click.Context, vault: Path | None, as_json: bool) -> None:
+@vault_group
+def bulk(options: GroupOptions) -> None:
     """Digest many files again as a job; 'chyme digest' and a running 'chyme serve' work on it."""
-    ctx.obj = GroupOptions(vault, as_json)
-    if ctx.invoked_subcommand is None:
-        _print_jobs(ctx.obj)
+    _print_jobs(options)
 
 
 @bulk.command()

@@ -10,10 +10,11 @@ from typing import Any
 import click
 
 from chyme.application.app import App
+from chyme.application.file_texts import format_time
 from chyme.core.bounding_boxes import describe_region
 from chyme.core.files.permissions import FILE_MODE, make_private_folder
 from chyme.core.pipeline.document_state import is_not_applicable
-from chyme.doors.cli.formatting import format_count, format_digest, format_failures, format_time, names_in
+from chyme.doors.cli.formatting import format_count, format_digest, format_failures, names_in
 from chyme.doors.cli.vault_options import open_vault, print_json, printable, vault_options
 from chyme.errors import UsageError
 from chyme.model import Form, Kind, Place

@@ -10,7 +10,7 @@ import click
 from chyme.accounts.permissions import Right
 from chyme.accounts.users import Account
 from chyme.doors.cli.access_options import describe_right, open_accounts_of, parse_access, read_password, vault_at
-from chyme.doors.cli.vault_options import GroupOptions, group_options, print_json, printable, vault_options
+from chyme.doors.cli.vault_options import GroupOptions, group_options, print_json, printable, vault_group
 
 _PASSWORD_STDIN = click.option(
     "--password-stdin", is_flag=True, help="Read the password from standard input instead of asking."
@@ -20,14 +20,10 @@ _READ_ONLY = click.option("--read-only", is_flag=True, help="Reading only, no ch
 _ALL = click.option("--all-vaults", is_flag=True, help="Every vault of the server, also those to come.")
 
 
-@click.group(invoke_without_command=True)
-@vault_options
-@click.pass_context
-def users(ctx: click.Context, vault: Path | None, as_json: bool) -> None:
+@vault_group
+def users(options: GroupOptions) -> None:
     """Manage who may sign in. Once there is a user or token, nobody gets in without one."""
-    ctx.obj = GroupOptions(vault, as_json)
-    if ctx.invoked_subcommand is None:
-        _print_users(ctx.obj)
+    _print_users(options)
 
 
 @users.command("list")
