@@ -163,7 +163,7 @@ class App:
         )
         self.trash = Trash(self.open_vault, self.page_renderer.delete_purged_pages)
         self.export = VaultExport(
-            *(self.vault, self.database, self.rules, self.documents, self.people, self.tags, self.spending)
+            *(self.vault.root, self.database, self.rules, self.documents, self.people, self.tags, self.spending)
         )
         self.attempt_metrics = AttemptMetrics()
         self.progress = ProgressTracker(
@@ -252,10 +252,15 @@ class App:
             return self.scanner.scan_paths([decode_path(path) for path in paths])
         return self.scanner.scan(progress=progress)
 
-    def scan_and_settle(self, paths: Sequence[str] = (), progress: Callable[[int], None] | None = None) -> ScanReport:
+    def scan_and_settle(
+        self,
+        paths: Sequence[str] = (),
+        progress: Callable[[int], None] | None = None,
+        seconds: float = SETTLE_SECONDS,
+    ) -> ScanReport:
         """The same, and wait a moment for files that were written just now."""
         report = self.scan(paths, progress)
-        deadline = time.monotonic() + SETTLE_SECONDS
+        deadline = time.monotonic() + seconds
         while self.scanner.unfinished_count and time.monotonic() < deadline:
             time.sleep(0.1)
             report += self.scanner.recheck_unfinished()

@@ -19,7 +19,6 @@ from chyme.application.file_texts import join_texts, texts_of
 from chyme.application.spending import Spending
 from chyme.core.clock import now
 from chyme.core.files.permissions import make_private_folder, tighten_file, write_private
-from chyme.core.files.vault_folder import Vault
 from chyme.core.pipeline.registry_rules import Rules
 from chyme.core.store import export_rows as rows
 from chyme.core.store.export_rows import ExportRow
@@ -57,26 +56,17 @@ class ExportResult:
     unchanged: int
 
 
+@dataclass(frozen=True, slots=True)
 class VaultExport:
     """Exports one vault."""
 
-    def __init__(
-        self,
-        vault: Vault,
-        database: Database,
-        rules: Rules,
-        documents: Documents,
-        people: People,
-        tags: VaultTags,
-        spending: Spending,
-    ) -> None:
-        self._vault = vault
-        self._database = database
-        self._rules = rules
-        self._documents = documents
-        self._people = people
-        self._tags = tags
-        self._spending = spending
+    root: Path
+    database: Database
+    rules: Rules
+    documents: Documents
+    people: People
+    tags: VaultTags
+    spending: Spending
 
     def write(
         self,
@@ -119,19 +109,19 @@ class VaultExport:
     def _rows(self) -> Iterator[ExportRow]:
         """Read rows in batches: a long export neither blocks other work nor fills the memory."""
         last = ""
-        while found := rows.list_after(self._database.read(), last, BATCH):
+        while found := rows.list_after(self.database.read(), last, BATCH):
             yield from found
             last = found[-1].path
 
     def _prepare_folder(self, folder: Path) -> Path:
-        target, root = folder.absolute().resolve(), self._vault.root
-        if target.is_relative_to(root):
+        target = folder.absolute().resolve()
+        if target.is_relative_to(self.root):
             raise UsageError(f"{folder}: is inside the vault, where all of it would be digested; export elsewhere")
         if target.is_dir() and not (target / MARK).is_file() and any(target.iterdir()):
             raise UsageError(f"{folder}: is not empty, and no earlier export; choose a new folder")
         try:
             make_private_folder(target)
-            fields = {"chyme": __version__, "vault": root.name, "exported_at": iso(now())}
+            fields = {"chyme": __version__, "vault": self.root.name, "exported_at": iso(now())}
             with write_private(target / MARK) as stream:
                 stream.write((json.dumps(fields, indent=1) + "\n").encode())
         except OSError as error:
@@ -143,17 +133,17 @@ class VaultExport:
 
         Return whether the file still exists.
         """
-        with self._database.snapshot() as db:
-            text = join_texts(tuple(texts_of(db, self._rules, row.file_id)))
+        with self.database.snapshot() as db:
+            text = join_texts(tuple(texts_of(db, self.rules, row.file_id)))
             set_by_hand = edits.of_file(db, row.file_id)
         try:
-            record = self._documents.show(row.path)
+            record = self.documents.show(row.path)
         except UsageError:
             return False  # it was purged meanwhile
         name = f"{FILES}/{export_path(row.path)}"
         files.write(name + TEXT, (_front_matter(row) + text + "\n").encode("utf-8", "replace"))
         if artifacts:
-            for artifact, data in self._documents.artifacts(row.path).items():
+            for artifact, data in self.documents.artifacts(row.path).items():
                 files.write(f"{name}{ARTIFACTS}/{artifact.replace('/', '-')}", data)
         files.write(name + DATA, _json({**record, "edits": set_by_hand}))
         return True
@@ -163,17 +153,17 @@ class VaultExport:
         files.write_lines(TABLE, self.csv_lines())
         people = [
             {**person_json(shown.person), "voices": [asdict(voice) for voice in shown.voices]}
-            for shown in (self._people.show(str(person.id)) for person in self._people.list_people())
+            for shown in (self.people.show(str(person.id)) for person in self.people.list_people())
         ]
         files.write(PEOPLE, _json({"people": people}))
-        tags = self._tags.list_all()
+        tags = self.tags.list_all()
         files.write(
             TAGS,
             _json({"tags": [tag_json(tag) for tag in tags.tags], "banned": tags.banned, "becomes": tags.becomes}),
         )
         if spend:
-            days = [asdict(totals) for totals in self._spending.call_totals("day", ALL_DAYS)]
-            models = [asdict(totals) for totals in self._spending.call_totals("model", ALL_DAYS)]
+            days = [asdict(totals) for totals in self.spending.call_totals("day", ALL_DAYS)]
+            models = [asdict(totals) for totals in self.spending.call_totals("model", ALL_DAYS)]
             files.write(SPEND, _json({"by_day": days, "by_model": models}))
 
 

@@ -8,7 +8,6 @@ import json
 import os
 import shutil
 import sqlite3
-import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
@@ -36,7 +35,6 @@ from chyme.model import File, iso
 from chyme.search.tables import file_terms
 from chyme.search.vectors.cache import FOLDER as VECTORS
 from chyme.understanding.edits import restore_edits
-from chyme.vault.watch.scanner import Scanner
 
 PREFIX = ".chyme-rescue-"
 SETTLE_SECONDS = 60.0  # for files that are being written during the scan
@@ -96,7 +94,7 @@ def rescue_vault(root: Path, settings: Settings, *, dry_run: bool, force: bool) 
             return result
         with temporary_folder(state, PREFIX) as folder:
             with open_app(vault.root, replace(settings, state_dir=os.fspath(folder / "new")), create=True) as app:
-                _scan(app.scanner)
+                app.scan_and_settle(seconds=SETTLE_SECONDS)
                 _restore_salvaged(app.database, app.rules, data, result)
             fresh = folder / "new" / FILE_NAME
             copies.remove_owner(fresh)
@@ -126,15 +124,6 @@ def _find_source(target: Path) -> Path:
             if aside.samefile(target) and Path(f"{aside}-wal").exists():
                 return aside
     return target
-
-
-def _scan(scanner: Scanner) -> None:
-    """Register every file of the vault."""
-    scanner.scan()
-    deadline = time.monotonic() + SETTLE_SECONDS
-    while scanner.unfinished_count and time.monotonic() < deadline:
-        time.sleep(0.1)
-        scanner.recheck_unfinished()
 
 
 def _restore_salvaged(database: Database, rules: Rules, data: SalvagedData, result: RescueResult) -> None:

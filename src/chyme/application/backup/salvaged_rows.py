@@ -1,4 +1,4 @@
-"""Write salvaged rows into a new database: tag rules, people, voices, model calls, renames, the identity.
+"""Writes salvaged data into a new database: tag rules, people, voices, model calls, renames, captured web pages.
 
 A row that the schema refuses is left out: some of its bytes were overwritten, or another row took its place.
 """

@@ -1,4 +1,4 @@
-"""The answers of the tools, as JSON. The docstrings are descriptions that assistants read."""
+"""The answers of the tools as JSON, and citations of places in files. The docstrings are read by assistants."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The filters that the vault view offers, and those that are already chosen."""
+"""The filters that the vault view offers, with counts, and those that are already chosen."""
 
 from __future__ import annotations
 

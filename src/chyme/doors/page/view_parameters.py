@@ -1,4 +1,4 @@
-"""The view of the vault that an address asks for, and the addresses of related views."""
+"""The view of the vault and the place in a file that an address asks for, and the addresses of related views."""
 
 from __future__ import annotations
 
