@@ -23,10 +23,8 @@ from chyme.core.store import files
 from chyme.core.store.sqlite.database import Database
 from chyme.errors import EngineUnavailable
 from chyme.model import Kind, Passage, Place, Seen, Stamp, iso
-from chyme.models.embedding.minilm import load_minilm
-from chyme.models.embedding.minilm import EmbeddingSettings
-from chyme.search.sqlite_index import SqliteSemanticIndex
 from chyme.models.embedding.minilm import EmbeddingSettings, load_minilm
+from chyme.search.sqlite_index import SqliteSemanticIndex
 from chyme.search.tables import embedders, vectors
 from chyme.search.tables.embedders import Embedder
 from chyme.search.tables.keyword_queries import all_of, has_kind

@@ -6,6 +6,7 @@ ChymeError
 │   ├── VaultGone          the vault or its database is not at its path; everything pauses until it is back
 │   └── DatabaseDamaged    digestion stops until the database is restored or rescued; burns no attempt
 ├── UsageError             what was asked for makes no sense (unknown file, unknown digester)
+│   └── NotFound           HTTP answers with 404
 └── DigestError            one attempt at one digest failed; `category` decides what follows
     ├── UnreadableFile     validation: broken or locked; trying again cannot help
     ├── LimitReached       validation: larger than a configured limit
@@ -74,6 +75,10 @@ class DatabaseDamaged(VaultError):
 
 class UsageError(ChymeError):
     """The request makes no sense; the message says what would."""
+
+
+class NotFound(UsageError):
+    """What was asked for does not exist, or not any more: a file, a job, an entry of the trash."""
 
 
 class DigestError(ChymeError):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chyme.accounts.user_agents import browser_name
+from chyme.doors.page.login import browser_name
 
 KHTML = "AppleWebKit/537.36 (KHTML, like Gecko)"
 

@@ -89,7 +89,7 @@ def test_a_setting_that_is_true_or_false_is_told_in_words(tmp_path: Path, told: 
 def test_children_are_told_of_the_vision_model_but_not_its_key(vault: Path) -> None:
     settings = Settings(vision_url="http://127.0.0.1:9/v1", vision_model="seer", vision_key="secret")
     with open_app(vault, settings) as app:
-        told = app.config_of_children()
+        told = app.child_config
     assert told["vision"]["model"] == "seer"
     assert "secret" not in repr(told)
 

@@ -23,10 +23,9 @@ from described_vault import classify, file_at, put
 from chyme.accounts.authentication import Authenticator
 from chyme.accounts.permissions import Right
 from chyme.application.app import App, open_app
-from chyme.application.backup.archive import manifest_of
+from chyme.application.backup.archive import check, manifest_of
 from chyme.application.backup.creation import BackupResult, back_up
 from chyme.application.backup.restore import RestoreResult, restore_vault
-from chyme.application.backup.verification import check
 from chyme.application.settings import Settings
 from chyme.core.clock import now
 from chyme.core.store import artifacts
@@ -121,7 +120,7 @@ def smuggled(name: str, data: bytes = b"gotcha") -> Callable[[dict[str, Any], li
 def test_what_people_and_pages_said_is_back(app: App, shelf: Path, tmp_path: Path, server: Path) -> None:
     letter(app)
     app.tags.ban("letter")
-    made = back_up(app, shelf)
+    made = back_up(app.open_vault, app.settings, shelf)
     assert check(made.archive) == []
 
     restored(made.archive, tmp_path / "new", server)
@@ -137,7 +136,7 @@ def test_what_people_and_pages_said_is_back(app: App, shelf: Path, tmp_path: Pat
 
 
 def test_nobody_else_may_read_a_backup_and_nothing_is_left_beside_it(app: App, shelf: Path) -> None:
-    made = back_up(app, shelf)
+    made = back_up(app.open_vault, app.settings, shelf)
     assert stat.S_IMODE(made.archive.stat().st_mode) == 0o600
     assert [one.name for one in shelf.iterdir()] == [made.archive.name]
     assert made.size == made.archive.stat().st_size
@@ -162,7 +161,7 @@ def test_a_backup_is_consistent_while_others_write(app: App, shelf: Path, tmp_pa
     writer = threading.Thread(target=write)
     writer.start()
     try:
-        archives = [back_up(app, shelf / f"{number}.tar").archive for number in range(5)]
+        archives = [back_up(app.open_vault, app.settings, shelf / f"{number}.tar").archive for number in range(5)]
     finally:
         stop.set()
         writer.join()
@@ -177,15 +176,15 @@ def test_a_backup_is_consistent_while_others_write(app: App, shelf: Path, tmp_pa
 def test_a_backup_overwrites_nothing(app: App, shelf: Path) -> None:
     (shelf / "mine.tar").write_text("mine")
     with pytest.raises(UsageError, match="nothing is overwritten"):
-        back_up(app, shelf / "mine.tar")
+        back_up(app.open_vault, app.settings, shelf / "mine.tar")
     assert (shelf / "mine.tar").read_text() == "mine"
 
 
 def test_a_backup_is_not_put_into_the_vault(app: App) -> None:
     with pytest.raises(UsageError, match="inside the vault"):
-        back_up(app, app.vault.root / "backup.tar")
+        back_up(app.open_vault, app.settings, app.vault.root / "backup.tar")
     with pytest.raises(UsageError, match="no such folder"):
-        back_up(app, app.vault.root.parent / "nowhere/backup.tar")
+        back_up(app.open_vault, app.settings, app.vault.root.parent / "nowhere/backup.tar")
 
 
 def test_files_come_along_when_asked(app: App, shelf: Path, tmp_path: Path, server: Path) -> None:
@@ -197,8 +196,8 @@ def test_files_come_along_when_asked(app: App, shelf: Path, tmp_path: Path, serv
     (app.vault.root / "out.txt").symlink_to("/etc/passwd")
     (app.vault.root / "link.md").symlink_to("a/plan.md")
 
-    without = back_up(app, shelf / "without.tar")
-    made = back_up(app, shelf / "with.tar", with_files=True)
+    without = back_up(app.open_vault, app.settings, shelf / "without.tar")
+    made = back_up(app.open_vault, app.settings, shelf / "with.tar", with_files=True)
     assert (made.changed, made.missing) == ((), ())
     assert without.parts < made.parts
     done = restored(made.archive, tmp_path / "new", server)
@@ -220,7 +219,7 @@ def test_files_come_along_when_asked(app: App, shelf: Path, tmp_path: Path, serv
 def test_a_file_that_is_there_is_never_overwritten(app: App, shelf: Path, tmp_path: Path, server: Path) -> None:
     put(app, "plan.md", "old plan")
     put(app, "same.md", "same")
-    made = back_up(app, shelf, with_files=True)
+    made = back_up(app.open_vault, app.settings, shelf, with_files=True)
     new = tmp_path / "new"
     new.mkdir()
     (new / "plan.md").write_text("new plan")
@@ -233,7 +232,7 @@ def test_a_file_that_is_there_is_never_overwritten(app: App, shelf: Path, tmp_pa
 def test_what_lies_in_the_trash_comes_along_when_asked(app: App, shelf: Path, tmp_path: Path, server: Path) -> None:
     put(app, "letter.txt", "Dear Ada")
     app.trash.put(["letter.txt"])
-    made = back_up(app, shelf, with_trash=True)
+    made = back_up(app.open_vault, app.settings, shelf, with_trash=True)
     restored(made.archive, tmp_path / "new", server)
     with open_app(tmp_path / "new") as again:
         assert [one.path for one in again.trash.list_all()] == ["letter.txt"]
@@ -244,7 +243,7 @@ def test_what_lies_in_the_trash_comes_along_when_asked(app: App, shelf: Path, tm
 def test_what_was_there_is_put_aside(app: App, shelf: Path, tmp_path: Path, server: Path) -> None:
     letter(app)
     (app.vault.root / ".chyme/settings.toml").write_text("port = 1\n")
-    made = back_up(app, shelf)
+    made = back_up(app.open_vault, app.settings, shelf)
     new = tmp_path / "new"
     new.mkdir()
     with open_app(new) as other:
@@ -266,7 +265,7 @@ def test_what_was_there_is_put_aside(app: App, shelf: Path, tmp_path: Path, serv
 
 def test_a_broken_vault_can_be_restored(app: App, shelf: Path, tmp_path: Path, server: Path) -> None:
     letter(app)
-    made = back_up(app, shelf)
+    made = back_up(app.open_vault, app.settings, shelf)
     new = tmp_path / "new"
     (new / ".chyme").mkdir(parents=True)
     (new / ".chyme/vault.db").write_bytes(b"no database" * 1000)
@@ -281,7 +280,7 @@ def test_a_broken_vault_can_be_restored(app: App, shelf: Path, tmp_path: Path, s
 
 def test_restoring_waits_for_nobody_who_has_the_vault_open(app: App, shelf: Path, server: Path) -> None:
     letter(app)
-    made = back_up(app, shelf)
+    made = back_up(app.open_vault, app.settings, shelf)
     with pytest.raises(VaultError, match="open in another chyme process"):
         restored(made.archive, app.vault.root, server)
     assert file_at(app, "letters/one.txt")
@@ -294,7 +293,7 @@ def test_who_worked_on_what_does_not_come_back(app: App, shelf: Path, tmp_path: 
             "INSERT INTO processing_locks VALUES (?, 'somebody', '2026', '9999-01-01T00:00:00Z', 't')", (file.id,)
         )
     )
-    made = back_up(app, shelf)
+    made = back_up(app.open_vault, app.settings, shelf)
     restored(made.archive, tmp_path / "new", server)
     with open_app(tmp_path / "new") as again:
         assert again.database.read().execute("SELECT count(*) FROM processing_locks").fetchone() == (0,)
@@ -306,7 +305,7 @@ def test_a_state_dir_is_not_followed_to_the_vault_that_was_backed_up(tmp_path: P
     (vault / ".chyme/settings.toml").write_text(f'state_dir = "{elsewhere}"\nport = 7\n')
     with open_app(vault) as app:
         put(app, "a.txt")
-        made = back_up(app, shelf)
+        made = back_up(app.open_vault, app.settings, shelf)
     assert made.secrets
 
     restored(made.archive, tmp_path / "new", server, with_settings=True)
@@ -322,7 +321,7 @@ HOSTILE = 'browser = "/vault/run.sh"\n"state_dir" = "/elsewhere"\nserver_dir = "
 
 def with_these_settings(app: App, shelf: Path, text: str | bytes) -> Path:
     data = text.encode() if isinstance(text, str) else text
-    made = back_up(app, shelf / f"{len(list(shelf.iterdir()))}.tar")
+    made = back_up(app.open_vault, app.settings, shelf / f"{len(list(shelf.iterdir()))}.tar")
     return rewritten(made.archive, smuggled("state/settings.toml", data))
 
 
@@ -394,7 +393,7 @@ def test_settings_that_cannot_be_understood_are_not_put_in_force(
 
 
 def test_settings_that_are_not_in_it_cannot_be_restored(app: App, shelf: Path, tmp_path: Path, server: Path) -> None:
-    made = back_up(app, shelf)
+    made = back_up(app.open_vault, app.settings, shelf)
     with pytest.raises(UsageError, match="no settings in it"):
         restored(made.archive, tmp_path / "new", server, with_settings=True)
     assert restored(made.archive, tmp_path / "new", server).settings is None
@@ -412,7 +411,7 @@ def test_accounts_come_along_and_replace_none_unasked(app: App, shelf: Path, tmp
     with closing(sqlite3.connect(server / "server.db")) as db, db:
         db.execute("PRAGMA foreign_keys = OFF")
         db.execute("INSERT INTO sessions VALUES (1, ?, 1, '', '', '', '')", ("0" * 64,))
-    made = back_up(app, shelf)
+    made = back_up(app.open_vault, app.settings, shelf)
     other = tmp_path / "other server"
 
     assert not restored(made.archive, tmp_path / "a", other).server
@@ -436,7 +435,7 @@ def test_nothing_is_restored_while_a_server_has_the_accounts_open(
     app: App, shelf: Path, tmp_path: Path, server: Path
 ) -> None:
     accounts(server, "phone")
-    made = back_up(app, shelf)
+    made = back_up(app.open_vault, app.settings, shelf)
     other = tmp_path / "other server"
     accounts(other, "tablet")
     with closing(Authenticator(other, now)) as doors:
@@ -447,7 +446,7 @@ def test_nothing_is_restored_while_a_server_has_the_accounts_open(
 
 
 def test_accounts_that_are_not_in_it_cannot_be_restored(app: App, shelf: Path, tmp_path: Path, server: Path) -> None:
-    made = back_up(app, shelf)
+    made = back_up(app.open_vault, app.settings, shelf)
     with pytest.raises(UsageError, match="no accounts in it"):
         restored(made.archive, tmp_path / "new", server, with_server=True)
 
@@ -456,7 +455,7 @@ def test_accounts_that_are_not_in_it_cannot_be_restored(app: App, shelf: Path, t
     "name", ["/etc/evil", "files/../../evil", "../evil", "files//evil", "files/./evil", "what/ever"]
 )
 def test_no_name_in_an_archive_leads_out_of_it(app: App, shelf: Path, tmp_path: Path, server: Path, name: str) -> None:
-    bad = rewritten(back_up(app, shelf).archive, smuggled(name))
+    bad = rewritten(back_up(app.open_vault, app.settings, shelf).archive, smuggled(name))
     with pytest.raises(UsageError, match="not to be trusted"):
         restored(bad, tmp_path / "new", server)
     assert not list(tmp_path.rglob("evil"))
@@ -474,7 +473,7 @@ def test_no_name_in_an_archive_leads_out_of_it(app: App, shelf: Path, tmp_path: 
 def test_files_of_chymes_own_folder_are_not_taken_from_an_archive(
     app: App, shelf: Path, tmp_path: Path, server: Path, name: str
 ) -> None:
-    bad = rewritten(back_up(app, shelf).archive, smuggled(name))
+    bad = rewritten(back_up(app.open_vault, app.settings, shelf).archive, smuggled(name))
     with pytest.raises(UsageError, match="chyme's own folder"):
         restored(bad, tmp_path / "new", server)
     assert not (tmp_path / "new").exists()
@@ -485,7 +484,7 @@ def test_nothing_in_the_trash_of_an_archive_is_brought_back_into_chymes_own_fold
 ) -> None:
     put(app, "letter.txt", "Dear Ada")
     (trashed,) = app.trash.put(["letter.txt"])
-    made = back_up(app, shelf, with_trash=True)
+    made = back_up(app.open_vault, app.settings, shelf, with_trash=True)
     for path in (".chyme/settings.toml", "sub/.Chyme/settings.toml"):
 
         def change(manifest: dict[str, Any], entries: list[Entry], path: str = path) -> None:
@@ -506,7 +505,7 @@ def test_nothing_in_the_trash_of_an_archive_is_brought_back_into_chymes_own_fold
 def test_a_time_that_cannot_be_is_refused_in_a_sentence(
     app: App, shelf: Path, tmp_path: Path, server: Path, date: str
 ) -> None:
-    bad = rewritten(back_up(app, shelf).archive, smuggled("files/evil"), {"files/evil": date})
+    bad = rewritten(back_up(app.open_vault, app.settings, shelf).archive, smuggled("files/evil"), {"files/evil": date})
     with pytest.raises(UsageError, match="an impossible time"):
         restored(bad, tmp_path / "new", server)
     assert check(bad)
@@ -517,7 +516,7 @@ def test_a_time_that_cannot_be_is_refused_in_a_sentence(
 def test_a_time_long_ago_or_far_away_is_none_of_our_business(
     app: App, shelf: Path, tmp_path: Path, server: Path, date: str
 ) -> None:
-    odd = rewritten(back_up(app, shelf).archive, smuggled("files/odd"), {"files/odd": date})
+    odd = rewritten(back_up(app.open_vault, app.settings, shelf).archive, smuggled("files/odd"), {"files/odd": date})
     assert restored(odd, tmp_path / "new", server).files == 1
 
 
@@ -525,7 +524,9 @@ def test_a_time_long_ago_or_far_away_is_none_of_our_business(
 def test_nothing_but_plain_files_is_taken_from_an_archive(
     app: App, shelf: Path, tmp_path: Path, server: Path, kind: bytes
 ) -> None:
-    bad = rewritten(back_up(app, shelf).archive, smuggled("files/evil", b""), {}, **{"files/evil": kind})
+    bad = rewritten(
+        back_up(app.open_vault, app.settings, shelf).archive, smuggled("files/evil", b""), {}, **{"files/evil": kind}
+    )
     with pytest.raises(UsageError, match="not to be trusted"):
         restored(bad, tmp_path / "new", server)
     assert check(bad)
@@ -536,7 +537,7 @@ def test_a_linked_folder_in_the_vault_leads_no_file_out_of_it(
     app: App, shelf: Path, tmp_path: Path, server: Path
 ) -> None:
     put(app, "sub/plan.md", "# Plan")
-    made = back_up(app, shelf, with_files=True)
+    made = back_up(app.open_vault, app.settings, shelf, with_files=True)
     outside, new = tmp_path / "outside", tmp_path / "new"
     outside.mkdir()
     new.mkdir()
@@ -549,7 +550,7 @@ def test_a_part_that_nobody_named_is_refused(app: App, shelf: Path, tmp_path: Pa
     def change(manifest: dict[str, Any], entries: list[Entry]) -> None:
         entries.append(("files/more.txt", b"more"))
 
-    bad = rewritten(back_up(app, shelf).archive, change)
+    bad = rewritten(back_up(app.open_vault, app.settings, shelf).archive, change)
     assert check(bad)
     with pytest.raises(UsageError, match="not what its manifest says"):
         restored(bad, tmp_path / "new", server)
@@ -563,7 +564,7 @@ def test_a_part_that_is_not_what_it_was_is_refused(
         manifest["parts"][0][field] = 1 if field == "size" else "0" * 64
 
     letter(app)
-    made = back_up(app, shelf)
+    made = back_up(app.open_vault, app.settings, shelf)
     new = tmp_path / "new"
     restored(made.archive, new, server)
     before = (new / ".chyme/vault.db").read_bytes()
@@ -579,7 +580,7 @@ def test_a_newer_archive_is_refused_with_the_way_out(app: App, shelf: Path, tmp_
     def change(manifest: dict[str, Any], entries: list[Entry]) -> None:
         manifest["schema"] = 9999
 
-    bad = rewritten(back_up(app, shelf).archive, change)
+    bad = rewritten(back_up(app.open_vault, app.settings, shelf).archive, change)
     with pytest.raises(UsageError, match="upgrade chyme"):
         restored(bad, tmp_path / "new", server)
 
@@ -589,7 +590,7 @@ def test_an_archive_that_is_cut_short_is_refused(
     app: App, shelf: Path, tmp_path: Path, server: Path, share: float
 ) -> None:
     letter(app)
-    data = back_up(app, shelf).archive.read_bytes().rstrip(b"\0")
+    data = back_up(app.open_vault, app.settings, shelf).archive.read_bytes().rstrip(b"\0")
     short = shelf / "short.tar"
     short.write_bytes(data[: int(len(data) * share)])
     assert check(short)
@@ -616,7 +617,7 @@ def test_an_older_backup_is_brought_up_to_date_when_it_is_opened(
         manifest["schema"] = 7
         manifest["parts"][0] |= {"size": len(data), "sha256": hashlib.sha256(data).hexdigest()}
 
-    restored(rewritten(back_up(app, shelf).archive, change), tmp_path / "new", server)
+    restored(rewritten(back_up(app.open_vault, app.settings, shelf).archive, change), tmp_path / "new", server)
     with open_app(tmp_path / "new") as again:
         assert again.documents.problems() == []
         assert again.database.read().execute("PRAGMA user_version").fetchone()[0] == migrations()[-1][0]
@@ -631,7 +632,7 @@ def test_a_damaged_database_is_found_by_looking_into_the_archive(app: App, shelf
         manifest["parts"][0]["sha256"] = hashlib.sha256(data).hexdigest()
 
     letter(app)
-    assert check(rewritten(back_up(app, shelf).archive, change))
+    assert check(rewritten(back_up(app.open_vault, app.settings, shelf).archive, change))
 
 
 def test_a_file_that_shrinks_while_it_is_read_is_told(app: App, shelf: Path) -> None:
@@ -663,14 +664,14 @@ def test_leftovers_of_a_killed_backup_are_swept(app: App, shelf: Path) -> None:
     dead.mkdir()
     (dead / "lock").touch()
     (dead / "archive").write_bytes(b"half")
-    made: BackupResult = back_up(app, shelf)
+    made: BackupResult = back_up(app.open_vault, app.settings, shelf)
     assert [one.name for one in shelf.iterdir()] == [made.archive.name]
 
 
 def test_the_cache_of_vectors_goes_with_the_state_it_belonged_to(
     app: App, shelf: Path, tmp_path: Path, server: Path
 ) -> None:
-    made = back_up(app, shelf)
+    made = back_up(app.open_vault, app.settings, shelf)
     new = tmp_path / "new"
     restored(made.archive, new, server)
     (new / ".chyme/vectors").mkdir()

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 from coordinating import Bench, Clock, Told, fails
 
-from chyme.application.bulk_jobs import KEEP_FINISHED_FOR, MAX_REQUESTED, MAX_SLOW, BulkJobs, NoSuchJob, Selection
+from chyme.application.bulk_jobs import KEEP_FINISHED_FOR, MAX_REQUESTED, MAX_SLOW, BulkJobs, Selection
 from chyme.core.pipeline.transitions import Claim
 from chyme.core.store import digest_queue, files
 from chyme.core.store import jobs as store
 from chyme.digester import Digester
-from chyme.errors import ChildCrashed, UnreadableFile, UsageError
-from chyme.model import Lane, Output, iso
+from chyme.errors import ChildCrashed, NotFound, UnreadableFile, UsageError
+from chyme.model import Lane, Mode, Output, iso
 from chyme.search.search import Search
 from chyme.search.sqlite_index import SqliteIndex
 
@@ -110,7 +110,7 @@ def test_a_hundred_clicks_make_one_job_and_a_finished_one_never_blocks_another(j
     ids = {house.bulk.start(ALL, ["one"]).id for _ in range(100)}
     assert len(ids) == 1
     assert house.bulk.start(ALL, ["two"]).id not in ids
-    assert house.bulk.start(ALL, ["one"], "retry").state == "done"  # nothing had failed
+    assert house.bulk.start(ALL, ["one"], Mode.RETRY).state == "done"  # nothing had failed
     house.run()
     assert house.bulk.start(ALL, ["one"]).id not in ids
 
@@ -179,9 +179,9 @@ def test_retry_makes_only_what_failed(jobs: Callable[..., Jobs]) -> None:
     house = jobs(good, bad)
     house.fill(3)
     good.calls = bad.calls = 0
-    assert house.bulk.plan(ALL, None, "retry").by_digester == {"bad": 3}
+    assert house.bulk.plan(ALL, None, Mode.RETRY).by_digester == {"bad": 3}
     bad.make = lambda source: [Output("bad", "well")]
-    job = house.bulk.start(ALL, None, "retry")
+    job = house.bulk.start(ALL, None, Mode.RETRY)
     house.run()
     assert (house.bulk.job(job.id).done, good.calls, bad.calls) == (3, 0, 3)
 
@@ -205,15 +205,15 @@ def test_outdated_makes_only_what_an_older_recipe_made_and_keeps_it_meanwhile(jo
     house = jobs(one, two)
     house.fill(2)
     vars(one)["recipe"] = "another"
-    assert house.bulk.plan(ALL, None, "outdated").by_digester == {"one": 2}
-    job = house.bulk.start(ALL, None, "outdated")
+    assert house.bulk.plan(ALL, None, Mode.OUTDATED).by_digester == {"one": 2}
+    job = house.bulk.start(ALL, None, Mode.OUTDATED)
     house.bulk.advance()
     first = house.bench.file("000.txt").id
     assert house.bench.digest(first, "one")[0] == "todo"
     assert house.bench.content(first, "one") is not None
     house.run()
     assert house.bulk.job(job.id).done == 2
-    assert house.bulk.plan(ALL, None, "outdated").files == 0
+    assert house.bulk.plan(ALL, None, Mode.OUTDATED).files == 0
 
 
 def test_what_is_made_again_is_made_not_copied(jobs: Callable[..., Jobs]) -> None:
@@ -328,7 +328,7 @@ def test_what_makes_no_sense_is_refused(jobs: Callable[..., Jobs], selection: Se
     for digesters in (["nobody"], []):
         with pytest.raises(UsageError):
             house.bulk.start(ALL, digesters)
-    with pytest.raises(NoSuchJob):
+    with pytest.raises(NotFound):
         house.bulk.pause(7)
 
 

@@ -12,9 +12,7 @@ import pytest
 from described_vault import classify, put
 
 from chyme.application.app import App, open_app
-from chyme.application.export.file_names import export_path
-from chyme.application.export.spreadsheet_cells import escape_formula
-from chyme.application.export.vault_export import csv_lines, export_vault
+from chyme.application.vault_export import escape_formula, export_path
 from chyme.core.store import artifacts, files
 from chyme.errors import UsageError
 from chyme.model import Artifact
@@ -42,7 +40,7 @@ def test_every_file_has_its_text_and_all_that_is_known(app: App, tmp_path: Path)
     app.edits.change("letters/one.txt", EditRequest({"title": 'Say "hello": ---'}))
     put(app, "two.txt", "Dear Bob")
 
-    done = export_vault(app, tmp_path / "out", spend=True)
+    done = app.export.write(tmp_path / "out", spend=True)
 
     assert (done.files, done.unchanged) == (2, 0)
     text, data = told(tmp_path / "out", "letters/one.txt")
@@ -72,7 +70,7 @@ def test_the_text_is_what_was_read_once_and_in_order(app: App, tmp_path: Path) -
     app.database.write(lambda db: passages.replace(db, file.id, "search-keyword", pieces))
     assert sum(len(one.text) for one in pieces) > len(said)  # passages overlap
 
-    export_vault(app, tmp_path / "out")
+    app.export.write(tmp_path / "out")
 
     text = told(tmp_path / "out", "long.txt")[0].partition("\n---\n")[2]
     assert "".join(text.split()) == "".join(said.split())
@@ -83,7 +81,7 @@ def test_no_cell_is_taken_for_a_formula(app: App, tmp_path: Path, cell: str) -> 
     assert escape_formula(cell) == f"'{cell}"
     file = put(app, "a.txt")
     app.database.write(lambda db: db.execute("UPDATE documents SET title = ? WHERE file_id = ?", (cell, file.id)))
-    export_vault(app, tmp_path / "out")
+    app.export.write(tmp_path / "out")
     assert rows(tmp_path / "out")[0]["title"].startswith("'")
 
 
@@ -93,18 +91,18 @@ def test_ordinary_cells_are_left_as_they_are() -> None:
 
 def test_names_that_begin_like_a_formula_are_defused_as_well(app: App) -> None:
     put(app, "=cmd.txt")
-    assert "".join(csv_lines(app)).splitlines()[1].startswith("'=cmd.txt,'=cmd.txt,")
+    assert "".join(app.export.csv_lines()).splitlines()[1].startswith("'=cmd.txt,'=cmd.txt,")
 
 
 def test_done_again_it_writes_only_what_has_changed(app: App, tmp_path: Path) -> None:
     for number in range(5):
         put(app, f"{number}.txt")
-    first = export_vault(app, tmp_path / "out")
+    first = app.export.write(tmp_path / "out")
     (tmp_path / "out/files/3.txt.json").unlink()
     (tmp_path / "out/.partial").write_text("half")
     app.edits.change("1.txt", EditRequest({"title": "Another"}))
 
-    again = export_vault(app, tmp_path / "out")
+    again = app.export.write(tmp_path / "out")
 
     assert (first.written, first.unchanged) == (12, 0)
     assert (again.written, again.unchanged) == (3, 9)
@@ -116,21 +114,21 @@ def test_artifacts_come_along_when_asked(app: App, tmp_path: Path) -> None:
     put(app, "a.txt")
     page = artifacts.pack(Artifact("page.html", b"<p>captured</p>"))
     app.database.write(lambda db: artifacts.replace(db, "a.txt", "slug", [page], 0))
-    export_vault(app, tmp_path / "out", artifacts=True)
+    app.export.write(tmp_path / "out", artifacts=True)
     assert (tmp_path / "out/files/a.txt.artifacts/slug-page.html").read_bytes() == b"<p>captured</p>"
 
 
 def test_what_has_vanished_is_not_exported(app: App, tmp_path: Path) -> None:
     file = put(app, "gone.txt")
     app.database.write(lambda db: files.mark_vanished(db, file.id, "2026-01-01T00:00:00.000000Z"))
-    assert export_vault(app, tmp_path / "out").files == 0
+    assert app.export.write(tmp_path / "out").files == 0
 
 
 def test_names_that_would_meet_are_kept_apart(app: App, tmp_path: Path) -> None:
     names = ["a", "a.md/b", "a.md_/b", "a.json/b", "a.artifacts/b", "people", "documents.csv", "é" * 120]
     for name in names:
         put(app, name, name)
-    assert export_vault(app, tmp_path / "out", artifacts=True).files == len(names)
+    assert app.export.write(tmp_path / "out", artifacts=True).files == len(names)
     written = list((tmp_path / "out/files").rglob("*.json"))
     assert sorted(json.loads(one.read_text())["file"]["path"] for one in written) == sorted(names)
 
@@ -152,7 +150,7 @@ def test_different_paths_have_different_names() -> None:
 
 def test_a_linked_folder_leads_nothing_out_of_the_export(app: App, tmp_path: Path) -> None:
     put(app, "sub/a.txt")
-    export_vault(app, tmp_path / "out")
+    app.export.write(tmp_path / "out")
     outside = tmp_path / "outside"
     outside.mkdir()
     for file in (tmp_path / "out/files/sub").iterdir():
@@ -160,7 +158,7 @@ def test_a_linked_folder_leads_nothing_out_of_the_export(app: App, tmp_path: Pat
     (tmp_path / "out/files/sub").rmdir()
     (tmp_path / "out/files/sub").symlink_to(outside)
     with pytest.raises(UsageError, match="leads elsewhere"):
-        export_vault(app, tmp_path / "out")
+        app.export.write(tmp_path / "out")
     assert list(outside.iterdir()) == []
 
 
@@ -168,6 +166,6 @@ def test_a_folder_with_other_things_in_it_is_refused(app: App, tmp_path: Path) -
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine/thesis.tex").touch()
     with pytest.raises(UsageError, match="no earlier export"):
-        export_vault(app, tmp_path / "mine")
+        app.export.write(tmp_path / "mine")
     with pytest.raises(UsageError, match="inside the vault"):
-        export_vault(app, app.vault.root / "out")
+        app.export.write(app.vault.root / "out")

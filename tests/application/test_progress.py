@@ -16,9 +16,9 @@ from waiting import AMPLE, wait_until
 from chyme.application.app import App, open_app
 from chyme.application.attempt_metrics import BOUNDS, AttemptMetrics
 from chyme.application.bulk_jobs import Selection
-from chyme.application.count_cache import CountCache
 from chyme.application.progress import ProgressReport
 from chyme.application.settings import Settings
+from chyme.application.vault_counts import CountCache
 from chyme.core.pipeline.progress.attempt_results import AttemptResult
 from chyme.core.store import digests, events, files, remaining_work
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from chyme.application.app import App
-from chyme.application.server_vaults import address_name, open_server_vaults, server_folder
-from chyme.application.settings import Settings
+from chyme.application.server_vaults import address_name, open_server_vaults
+from chyme.application.settings import Settings, server_folder
 from chyme.errors import VaultError
 from chyme.vault.watch.pending_files import ScanReport
 

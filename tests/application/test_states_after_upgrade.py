@@ -54,11 +54,13 @@ def test_states_that_an_older_chyme_decided_are_decided_again_once(tmp_path: Pat
             vault_properties.remove(db, "state_rules")
 
         app.database.write(as_before)
-        prepare(app)
+        prepare(app.open_vault, app.rules, app.settings, app.ledger, app.search_index)
         assert state_of(app, picture) == ("failed", REASON)
         assert state_of(app, note) == ("needs-classification", REASON)
         app.database.write(
             lambda db: documents.set_state(db, picture.id, "needs-classification", None, False, iso(now()))
         )
-        prepare(app)  # with the rules of today, nothing is decided a second time
+        prepare(
+            app.open_vault, app.rules, app.settings, app.ledger, app.search_index
+        )  # with the rules of today, nothing is decided a second time
         assert state_of(app, picture) == ("needs-classification", None)

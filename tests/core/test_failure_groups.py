@@ -7,12 +7,12 @@ from collections.abc import Callable
 import pytest
 from coordinating import Bench, Told, fails
 
-from chyme.core.pipeline.failure_groups import FailureGroup, Failures, NoSuchGroup, OutputDigester
+from chyme.core.pipeline.failure_groups import FailureGroup, Failures, OutputDigester
 from chyme.core.pipeline.reprocessing.failures import FEW, retry_failures
 from chyme.core.store import digest_queue, digests
 from chyme.core.store.failed_digests import iterate_failures
 from chyme.digester import Source
-from chyme.errors import ChildCrashed, EngineUnavailable, UnreadableFile
+from chyme.errors import ChildCrashed, EngineUnavailable, NotFound, UnreadableFile
 from chyme.model import Output, iso
 
 
@@ -91,7 +91,7 @@ def test_retrying_a_group_touches_nothing_else(bench: Callable[..., Bench]) -> N
         house.process(file_id)
     assert (text.calls, other.calls) == (3, 0)
     assert [left.digester for left in failures_of(house).groups()] == ["other"]
-    with pytest.raises(NoSuchGroup):
+    with pytest.raises(NotFound):
         failures_of(house).retry(group.id)
 
 
@@ -101,7 +101,7 @@ def test_asking_twice_tries_once(bench: Callable[..., Bench]) -> None:
     fill(house, 2)
     group = failures_of(house).groups()[0]
     assert failures_of(house).retry(group.id) == 2
-    with pytest.raises(NoSuchGroup):
+    with pytest.raises(NotFound):
         failures_of(house).retry(group.id)
 
 

@@ -22,8 +22,8 @@ from damaging import REFUSED
 from running_chyme import wait_until
 
 from chyme.application.app import open_app
-from chyme.application.backup.capture_restore import Capture, restore_captures
 from chyme.application.backup.rescue import PREFIX
+from chyme.application.backup.salvaged_rows import Capture, restore_captures
 from chyme.core.pipeline.output_preparation import prepare_output
 from chyme.core.store import artifacts, digests, vault_properties
 from chyme.core.store.models import calls

@@ -27,10 +27,6 @@ from chyme.errors import (
 )
 from chyme.models.providers.endpoints import LanguageSettings, VisionSettings
 from chyme.models.providers.service_faults import InvalidAnswer, KeyRefused
-from chyme.speech.transcripts.language_model import AnswerCache
-from chyme.speech.transcripts.language_model import TimeBudget, ask_for_corrections, ask_for_summary
-from chyme.models.providers.service_faults import KeyRefused
-from chyme.models.providers.service_faults import InvalidAnswer
 from chyme.speech.transcripts.language_model import AnswerCache, TimeBudget, ask_for_corrections, ask_for_summary
 from chyme.speech.transcripts.language_model_schemas import CorrectedSegments
 

@@ -17,8 +17,8 @@ from model_server import ModelServer, fails, hangs, late, raw
 from waiting import AMPLE, wait_until
 
 from chyme.application.digester_config import embedding_config
-from chyme.application.query_embedding import create_query_embedder
 from chyme.application.settings import Settings
+from chyme.application.vault_search import create_query_embedder
 from chyme.core.children.launcher import CLOSED
 from chyme.core.store.sqlite.database import Database
 from chyme.errors import TimedOut

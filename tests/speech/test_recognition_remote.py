@@ -31,8 +31,6 @@ from chyme.errors import (
 )
 from chyme.model import Transcript
 from chyme.models.providers.service_faults import KeyRefused
-from chyme.speech.recognition.settings import SpeechEndpoint
-from chyme.models.providers.service_faults import KeyRefused
 from chyme.speech.recognition.piece_index import INDEX, Piece, PreparedRecording, write_index
 from chyme.speech.recognition.remote_recogniser import ESTIMATED, transcribe
 from chyme.speech.recognition.settings import SpeechEndpoint

@@ -17,10 +17,9 @@ from chyme.application.app import App, open_app
 from chyme.application.settings import Settings
 from chyme.core.clock import now
 from chyme.core.store import artifacts, digests, files
-from chyme.errors import UsageError, VaultError
+from chyme.errors import NotFound, UsageError, VaultError
 from chyme.model import File
 from chyme.vault.file_registry import FileRegistry
-from chyme.vault.trash import NotInTrash
 
 pytestmark = pytest.mark.slow  # a little each, and they are many
 
@@ -184,9 +183,9 @@ def test_a_link_is_deleted_as_a_link_and_what_it_leads_to_stays(app: App) -> Non
 
 @pytest.mark.parametrize("id_", ["", "x", "../../vault.db", "..", "20260101T000000000000Z-00000000", "\0", "a" * 5000])
 def test_what_is_not_in_the_trash_is_neither_brought_back_nor_deleted(app: App, id_: str) -> None:
-    with pytest.raises(NotInTrash, match="is not in the trash"):
+    with pytest.raises(NotFound, match="is not in the trash"):
         app.trash.restore([id_])
-    with pytest.raises(NotInTrash):
+    with pytest.raises(NotFound):
         app.trash.empty([id_])
 
 
@@ -197,7 +196,7 @@ def test_a_note_that_leads_out_of_the_vault_is_not_believed(app: App, path: str)
     note = app.state / "trash" / f"{trashed.id}.json"
     note.write_text(json.dumps({**json.loads(note.read_text()), "path": path}))
     assert app.trash.list_all() == []
-    with pytest.raises(NotInTrash):
+    with pytest.raises(NotFound):
         app.trash.restore([trashed.id])
 
 

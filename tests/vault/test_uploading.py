@@ -17,8 +17,9 @@ from chyme.application.settings import Settings
 from chyme.errors import DiskFull, UsageError, VaultError
 from chyme.vault.intake.links import add_links
 from chyme.vault.intake.notes import add_note
+from chyme.vault.intake.upload_limits import UploadTooLarge
 from chyme.vault.intake.upload_placement import UploadResult
-from chyme.vault.intake.uploads import UploadReceiver, UploadTooLarge
+from chyme.vault.intake.uploads import UploadReceiver
 
 BOUNDARY = b"0123456789"
 

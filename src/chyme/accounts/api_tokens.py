@@ -17,6 +17,8 @@ from chyme.accounts.users import LONGEST_NAME, fold_name
 from chyme.errors import UsageError
 from chyme.model import iso
 
+__all__ = ["ApiTokens", "NewToken", "Token"]
+
 LONGEST_LIFE = 36_500  # days
 MAX_TOKENS_PER_USER = 100
 _FORBIDDEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")

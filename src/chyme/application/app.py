@@ -8,7 +8,7 @@ import sqlite3
 import threading
 import time
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -18,15 +18,19 @@ from chyme import digesters
 from chyme.application.attempt_metrics import AttemptMetrics
 from chyme.application.bulk_jobs import BulkJobs
 from chyme.application.digester_config import LOCAL, allowances_of, config_of, providers_of, without_secrets
-from chyme.application.digestion import Digestion
+from chyme.application.digester_list import DigesterInfo, list_digesters
+from chyme.application.digestion import Digestion, DigestionParts
+from chyme.application.disk_usage import DiskUsage, measure_disk_usage
 from chyme.application.document_queries import Documents
 from chyme.application.event_broadcast import Broadcast
 from chyme.application.progress import ProgressTracker
+from chyme.application.recent_events import RecentEvent, describe_events
 from chyme.application.recorders import recorders_of
 from chyme.application.settings import Settings, read_settings
 from chyme.application.spending import Spending
-from chyme.application.startup import prepare, retry_unavailable
+from chyme.application.startup import prepare
 from chyme.application.vault_counts import VaultCounter
+from chyme.application.vault_export import VaultExport
 from chyme.application.vault_search import VaultSearch
 from chyme.core.clock import now
 from chyme.core.files.permissions import tighten_state
@@ -40,7 +44,7 @@ from chyme.core.pipeline.registry_rules import Rules
 from chyme.core.pipeline.reprocessing.document import Reprocessing, reprocess
 from chyme.core.pipeline.reprocessing.failures import retry_failures
 from chyme.core.pipeline.reprocessing.outdated_digests import OutdatedDigester, find_outdated
-from chyme.core.store import files, vault_properties
+from chyme.core.store import events, files, vault_properties
 from chyme.core.store.failed_digests import Failure
 from chyme.core.store.sqlite.database import FILE_NAME, Database
 from chyme.core.store.sqlite.read_only import read_only_error
@@ -55,7 +59,8 @@ from chyme.speech.people.edits import People
 from chyme.understanding.edits import Edits
 from chyme.understanding.tags.rename_merge_ban import VaultTags
 from chyme.vault.file_registry import FileRegistry
-from chyme.vault.open_vault import OpenVault, UploadLimits
+from chyme.vault.intake.upload_limits import UploadLimits
+from chyme.vault.open_vault import OpenVault
 from chyme.vault.trash import Trash
 from chyme.vault.vanished_files import PURGE_WAITS, purge_vanished
 from chyme.vault.watch.pending_files import ScanReport
@@ -112,8 +117,10 @@ class App:
         if not create and not (state / FILE_NAME).exists():
             raise UsageError(f"{self.vault.root}: is not a vault yet; 'chyme digest' or 'chyme serve' makes it one")
         self.state = state
-        self._config = config_of(self.settings)
-        loaded = digesters.load(self._config)
+        config = config_of(self.settings)
+        self.child_config = without_secrets(config)  # for child processes, which have no network to use secrets with
+        self.providers = providers_of(self.settings)  # prefix of a model's settings → its description
+        loaded = digesters.load(config)
         self.problems = loaded.problems
         self.rules = Rules(
             loaded.registry,
@@ -136,13 +143,12 @@ class App:
             UploadLimits(self.settings.upload_files, self.settings.upload_bytes, self.settings.upload_free_mb),
         )
         self.private, self.scanner = self.open_vault.private, self.open_vault.scanner
-        local_models = ("llm",) if self.settings.llm_provider == LOCAL else ()
         self.ledger = CallLedger(
             *(self.database, now, allowances_of(self.settings), self.private),
-            own=local_models,
+            local_providers=("llm",) if self.settings.llm_provider == LOCAL else (),
             max_attempts=self.settings.max_attempts,
         )
-        self.spending = Spending(self.ledger, lambda: self.providers, now, self._wake_up)
+        self.spending = Spending(self.ledger, self.providers, now, self._wake_up)
         self.search_index = VaultSearch(
             self.database, self.settings, state, self.ledger, now, self.private, self.rules.form_of
         )
@@ -156,9 +162,15 @@ class App:
             run_as=(self.settings.child_uid, self.settings.child_uid),
         )
         self.trash = Trash(self.open_vault, self.page_renderer.delete_purged_pages)
+        self.export = VaultExport(
+            *(self.vault.root, self.database, self.rules, self.documents, self.people, self.tags, self.spending)
+        )
         self.attempt_metrics = AttemptMetrics()
-        self.progress = ProgressTracker(self)
-        self.vault_counter = VaultCounter(self)
+        self.progress = ProgressTracker(
+            *(self.database, self.rules, self.ledger, self.providers, self.bulk, self.attempt_metrics),
+            lambda: self._digestion,
+        )
+        self.vault_counter = VaultCounter(self.database, self.rules)
         self.broadcast = Broadcast(
             self.database,
             changed,
@@ -203,8 +215,13 @@ class App:
         damaged = self.database.quick_check(CHECK_SECONDS)
         if damaged is not None:
             raise damaged
-        prepare(self)
-        self._digestion = Digestion(self, follow, only_files)
+        prepare(self.open_vault, self.rules, self.settings, self.ledger, self.search_index)
+        parts = DigestionParts(
+            *(self.open_vault, self.rules, self.settings, self.child_config, self.ledger, self.bulk),
+            *(self.search_index, self.attempt_metrics),
+            purge=lambda: self.purge(everything=False, confirmed=False),
+        )
+        self._digestion = Digestion(parts, follow, only_files)
         self.open_vault.rescan_path = self._digestion.watcher.rescan_path
         self.search_index.start(warm=follow)
         return self._digestion
@@ -217,22 +234,17 @@ class App:
         self.broadcast.close()
         self.database.close()
 
-    @property
-    def providers(self) -> dict[str, str]:
-        """The configured models: prefix of their settings → description of the model."""
-        return providers_of(self.settings)
+    def list_digesters(self) -> list[DigesterInfo]:
+        """Return all digesters in the order in which they run, with the state of their digests."""
+        return list_digesters(self.database, self.rules, self.providers)
 
-    def detect_new_engines(self) -> bool:
-        """Retry what failed because an engine was missing that is available now. Return whether there is any."""
-        before = set(self.rules.recipes())
-        self.rules.refresh_recipes()
-        appeared = [recipe for recipe in self.rules.recipes() if recipe not in before]
-        retry_unavailable(self, appeared)
-        return bool(appeared)
+    def recent_events(self, count: int, limit: int) -> list[RecentEvent]:
+        """Describe the last `count` events, in at most `limit` lines."""
+        return describe_events(events.latest(self.database.read(), count), limit)
 
-    def config_of_children(self) -> Mapping[str, Any]:
-        """The configuration for child processes, without secrets, which are useless without network."""
-        return without_secrets(self._config)
+    def disk_usage(self) -> DiskUsage:
+        """Measure the vault's state, which takes a moment if it is large."""
+        return measure_disk_usage(self.open_vault, self._digestion.watcher if self._digestion else None)
 
     def scan(self, paths: Sequence[str] = (), progress: Callable[[int], None] | None = None) -> ScanReport:
         """Register files that are new, changed, moved or gone."""
@@ -240,10 +252,15 @@ class App:
             return self.scanner.scan_paths([decode_path(path) for path in paths])
         return self.scanner.scan(progress=progress)
 
-    def scan_and_settle(self, paths: Sequence[str] = (), progress: Callable[[int], None] | None = None) -> ScanReport:
+    def scan_and_settle(
+        self,
+        paths: Sequence[str] = (),
+        progress: Callable[[int], None] | None = None,
+        seconds: float = SETTLE_SECONDS,
+    ) -> ScanReport:
         """The same, and wait a moment for files that were written just now."""
         report = self.scan(paths, progress)
-        deadline = time.monotonic() + SETTLE_SECONDS
+        deadline = time.monotonic() + seconds
         while self.scanner.unfinished_count and time.monotonic() < deadline:
             time.sleep(0.1)
             report += self.scanner.recheck_unfinished()
@@ -319,7 +336,7 @@ class App:
         Digests that wait for a host, a model or a retry time are not waited for.
         """
         with self.database.snapshot() as db:
-            file = self.open_vault.find(db, path)
+            file = files.find(db, path)
         self.request_again(Mode.RESET, [path], names)
         outputs = with_dependents(self.rules.registry, names) if names else frozenset(self.rules.outputs)
         return self.digestion.coordinator.await_settled(file.id, outputs, PATIENCE_SECONDS)

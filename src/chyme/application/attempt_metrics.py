@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from chyme.core.pipeline.progress.attempt_results import COMPLETED, GIVEN_BACK, SKIPPED, AttemptResult
@@ -29,8 +29,7 @@ class Histogram:
 class AttemptMetrics:
     """Counts attempts. Thread-safe."""
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
+    def __init__(self) -> None:
         self._guard = threading.Lock()
         self._throughput = Throughput()
         self._histograms: dict[tuple[str, str], Histogram] = {}  # digester, outcome
@@ -42,7 +41,7 @@ class AttemptMetrics:
             if attempt.outcome != GIVEN_BACK:  # its duration is not typical
                 outputs = attempt.outputs if attempt.outcome in (COMPLETED, SKIPPED) else 1
                 self._throughput.record_finished(
-                    attempt.digester, attempt.lane, max(1, outputs), attempt.seconds, self._clock()
+                    attempt.digester, attempt.lane, max(1, outputs), attempt.seconds, time.monotonic()
                 )
 
     def histograms(self) -> list[tuple[str, str, tuple[int, ...], float]]:
@@ -61,10 +60,10 @@ class AttemptMetrics:
     def concurrency(self, lane: int, elapsed: Sequence[float]) -> float | None:
         """Return how many attempts run at once in a lane, given the seconds that current ones have been running."""
         with self._guard:
-            now = self._clock()
+            now = time.monotonic()
             return self._throughput.concurrency(lane, [now - seconds for seconds in elapsed], now)
 
     def count_last_minute(self) -> int:
         """Return the number of digests made within the last minute."""
         with self._guard:
-            return self._throughput.recent_outputs(self._clock())
+            return self._throughput.recent_outputs(time.monotonic())

@@ -7,13 +7,11 @@ import json
 import logging
 import threading
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from sqlite3 import Connection
-from typing import Literal, get_args
 
-from chyme import model
 from chyme.core.pipeline.again import make_again
 from chyme.core.pipeline.plan import with_siblings
 from chyme.core.pipeline.registry_rules import Rules
@@ -22,16 +20,14 @@ from chyme.core.store import jobs as bulk
 from chyme.core.store.jobs import Job
 from chyme.core.store.sqlite.database import Database
 from chyme.digester import Digester
-from chyme.errors import UsageError
-from chyme.model import Again, Lane, iso
+from chyme.errors import NotFound, UsageError
+from chyme.model import Again, Lane, Mode, iso
 from chyme.search.search import Search
 
-__all__ = ["BulkJobThread", "BulkJobs", "Job", "Mode", "NoSuchJob", "Plan", "Selection"]
+__all__ = ["BulkJobThread", "BulkJobs", "Job", "Plan", "Selection"]
 
 log = logging.getLogger(__name__)
 
-Mode = Literal["reset", "retry", "outdated"]
-MODES: tuple[Mode, ...] = get_args(Mode)
 MAX_REQUESTED = 25  # requested files of jobs at once: after pausing or cancelling, only these are finished
 MAX_SLOW = 20  # additional files that take hours or wait for web servers, so that others need not wait for them
 SLOW_LANES = frozenset({Lane.LONG, Lane.AWAY})
@@ -42,11 +38,7 @@ BUSY_SECONDS, IDLE_SECONDS = 0.2, 1.0
 KEEP_FINISHED_FOR = timedelta(days=30)
 MAX_FINISHED_JOBS = 100
 FILE_BATCH = 1000  # files that are read at once
-_VERBS: Mapping[str, str] = {"reset": "make again", "retry": "retry", "outdated": "bring up to date"}
-
-
-class NoSuchJob(UsageError):
-    """There is no job with this id, or not any more."""
+_VERBS = {Mode.RESET: "make again", Mode.RETRY: "retry", Mode.OUTDATED: "bring up to date"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,16 +90,16 @@ class BulkJobs:
         """Log why the jobs do not proceed."""
         self._database.log_failure(log, "jobs are put off", error)
 
-    def plan(self, selection: Selection, digesters: Sequence[str] | None = None, mode: Mode = "reset") -> Plan:
+    def plan(self, selection: Selection, digesters: Sequence[str] | None = None, mode: Mode = Mode.RESET) -> Plan:
         """Return what a job would do; changes nothing."""
-        outputs = self._resolve_outputs(digesters, mode)
+        outputs = self._resolve_outputs(digesters)
         chosen, by_digester = self._find_affected(selection, outputs, mode)
         providers = self._count_calls(chosen, outputs)
         return Plan(len(chosen), sum(by_digester.values()), by_digester, sum(providers.values()), providers)
 
-    def start(self, selection: Selection, digesters: Sequence[str] | None = None, mode: Mode = "reset") -> Job:
+    def start(self, selection: Selection, digesters: Sequence[str] | None = None, mode: Mode = Mode.RESET) -> Job:
         """Start a job, or return the open one with the same parameters."""
-        outputs = self._resolve_outputs(digesters, mode)
+        outputs = self._resolve_outputs(digesters)
         key = _job_key(selection, outputs, mode)
         found = bulk.find_open(self._database.read(), key)
         if found is None:
@@ -119,7 +111,7 @@ class BulkJobs:
         return found
 
     def _add(
-        self, db: Connection, key: str, title: str, mode: str, names: Sequence[str] | None, chosen: Collection[int]
+        self, db: Connection, key: str, title: str, mode: Mode, names: Sequence[str] | None, chosen: Collection[int]
     ) -> Job:
         moment = self._clock()
         existing = bulk.find_open(db, key)  # another process may have been quicker
@@ -137,7 +129,7 @@ class BulkJobs:
     def job(self, job_id: int) -> Job:
         found = bulk.by_id(self._database.read(), job_id)
         if found is None:
-            raise NoSuchJob(f"there is no job {job_id}; see which there are")
+            raise NotFound(f"there is no job {job_id}; see which there are")
         return found
 
     def pause(self, job_id: int) -> Job:
@@ -251,7 +243,7 @@ class BulkJobs:
             return 0
         begun = bulk.still_waiting(db, job.id, candidates, now)
         for file_id in begun:
-            make_again(db, self._rules, file_id, Again(model.Mode(job.mode), job.digesters, digests.AGAIN), now)
+            make_again(db, self._rules, file_id, Again(Mode(job.mode), job.digesters, digests.AGAIN), now)
         bulk.mark_asked(db, job.id, begun)
         return len(begun)
 
@@ -262,9 +254,7 @@ class BulkJobs:
         if job is not None:
             _record_event(db, job, now)
 
-    def _resolve_outputs(self, digesters: Sequence[str] | None, mode: str) -> tuple[str, ...]:
-        if mode not in MODES:
-            raise UsageError(f"there is no way to digest again called {mode}; known are {', '.join(MODES)}")
+    def _resolve_outputs(self, digesters: Sequence[str] | None) -> tuple[str, ...]:
         if digesters is None:
             return self._rules.outputs
         if not digesters:
@@ -273,7 +263,7 @@ class BulkJobs:
         return tuple(name for name in self._rules.outputs if name in chosen)
 
     def _find_affected(
-        self, selection: Selection, outputs: Sequence[str], mode: str
+        self, selection: Selection, outputs: Sequence[str], mode: Mode
     ) -> tuple[set[int], dict[str, int]]:
         """Return the files for which something would be made again, and the number of digests by digester."""
         selected = self._select_files(selection)
@@ -333,7 +323,7 @@ class BulkJobs:
                         counts[provider] = counts.get(provider, 0) + 1
         return counts
 
-    def _describe(self, selection: Selection, digesters: Sequence[str] | None, mode: str) -> str:
+    def _describe(self, selection: Selection, digesters: Sequence[str] | None, mode: Mode) -> str:
         labels = {digester.name: digester.label for digester in self._rules.registry}
         subject = "everything" if digesters is None else ", ".join(labels.get(name, name) for name in digesters)
         sources = ["all files"] if selection.everything else []
@@ -385,7 +375,7 @@ def _with_readers(registry: Sequence[Digester], outputs: Collection[str]) -> lis
     return found
 
 
-def _job_key(selection: Selection, outputs: Sequence[str], mode: str) -> str:
+def _job_key(selection: Selection, outputs: Sequence[str], mode: Mode) -> str:
     paths = sorted(set(selection.paths)) if selection.paths is not None else None
     parameters = [selection.query, paths, selection.folder, selection.everything, sorted(outputs), mode]
     return hashlib.sha256(json.dumps(parameters).encode()).hexdigest()

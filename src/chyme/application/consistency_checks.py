@@ -82,21 +82,21 @@ _CHECKS = {
          WHERE name IS NULL AND NOT EXISTS (SELECT 1 FROM voice_groups g WHERE g.person_id = p.id)
     """,
     "digests that name another speaker than their file's voices": """
-        SELECT d.file_path || ' ' || json_extract(told.value, '$.speaker')
-          FROM digests d, json_each(iif(json_valid(d.content), d.content, '{}'), '$.speakers') AS told
+        SELECT d.file_path || ' ' || json_extract(entry.value, '$.speaker')
+          FROM digests d, json_each(iif(json_valid(d.content), d.content, '{}'), '$.speakers') AS entry
          WHERE d.digester = 'speaker-embedding' AND d.content NOT NULL
            AND NOT EXISTS (
                SELECT 1 FROM voices v JOIN voice_groups g ON g.id = v.group_id
-                WHERE v.file_id = d.file_id AND v.speaker = json_extract(told.value, '$.speaker')
-                  AND v.id = json_extract(told.value, '$.voice_id')
-                  AND g.person_id = json_extract(told.value, '$.person_id'))
+                WHERE v.file_id = d.file_id AND v.speaker = json_extract(entry.value, '$.speaker')
+                  AND v.id = json_extract(entry.value, '$.voice_id')
+                  AND g.person_id = json_extract(entry.value, '$.person_id'))
     """,
     "voices that their file's digest does not name": """
         SELECT d.file_path || ' ' || v.speaker FROM digests d JOIN voices v ON v.file_id = d.file_id
          WHERE d.digester = 'speaker-embedding' AND d.status = 'completed'
            AND NOT EXISTS (
-               SELECT 1 FROM json_each(iif(json_valid(d.content), d.content, '{}'), '$.speakers') AS told
-                WHERE json_extract(told.value, '$.voice_id') = v.id)
+               SELECT 1 FROM json_each(iif(json_valid(d.content), d.content, '{}'), '$.speakers') AS entry
+                WHERE json_extract(entry.value, '$.voice_id') = v.id)
     """,
     "semantic passages without a vector": """
         SELECT f.path FROM semantic_passages p JOIN files f ON f.id = p.file_id

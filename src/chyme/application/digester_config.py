@@ -25,41 +25,26 @@ ENGINES = ("sqlite", "meilisearch")
 def config_of(settings: Settings) -> dict[str, Any]:
     """Return the configuration of the digesters, as plain values that are sent to child processes as JSON."""
     return {
-        "conversion": {
-            "document_bytes": settings.document_bytes,
-            "archive_ratio": settings.archive_ratio,
-            "archive_entries": settings.archive_entries,
-            "nesting": settings.nesting,
-            "pdf_pages": settings.pdf_pages,
-            "html_bytes": settings.html_bytes,
-            "text_chars": settings.text_chars,
-            "ocr_pages": settings.ocr_pages,
-        },
-        "ocr": {
-            "ocr_engine": settings.ocr_engine,
-            "ocr_threads": settings.ocr_threads,
-            "ocr_side": settings.ocr_side,
-            "ocr_doubt": settings.ocr_doubt,
-            "ocr_pages": settings.ocr_pages,
-            "ocr_seconds": settings.ocr_seconds,
-            "ocr_languages": settings.ocr_languages,
-        },
+        "conversion": _pick(
+            settings,
+            *("document_bytes", "archive_ratio", "archive_entries", "nesting", "pdf_pages", "html_bytes"),
+            *("text_chars", "ocr_pages"),
+        ),
+        "ocr": _pick(
+            settings,
+            *("ocr_engine", "ocr_threads", "ocr_side", "ocr_doubt", "ocr_pages", "ocr_seconds", "ocr_languages"),
+        ),
         "pictures": {
-            "image_bytes": settings.image_bytes,
-            "image_pixels": settings.image_pixels,
+            **_pick(settings, "image_bytes", "image_pixels"),
             "preview": settings.preview_pixels,
             "thumbnail": settings.thumbnail_pixels,
         },
         "pages": {
-            "page_pixels": settings.page_pixels,
+            **_pick(settings, "page_pixels", "image_pixels"),
+            **_pick(settings, "office", "office_seconds", "office_documents", "office_memory_mb"),
             "thumbnail": settings.thumbnail_pixels,
-            "image_pixels": settings.image_pixels,
-            "office": settings.office,
-            "office_seconds": settings.office_seconds,
-            "office_documents": settings.office_documents,
-            "office_memory_mb": settings.office_memory_mb,
         },
-        "detector": {"weights_dir": settings.weights_dir, "object_confidence": settings.object_confidence},
+        "detector": _pick(settings, "weights_dir", "object_confidence"),
         "vision": _vision_config(settings),
         "language": _language_config(settings),
         "speech": {
@@ -73,10 +58,7 @@ def config_of(settings: Settings) -> dict[str, Any]:
         "speech_endpoint": _endpoint_config("speech model", "speech", settings, settings.speech_request_seconds),
         "embedding": {"weights_dir": settings.weights_dir, "threads": settings.embedding_threads},
         "passages": embedding_config(settings),
-        "meaning_passages": settings.meaning_passages,
-        "voice_seconds": settings.voice_seconds,
-        "media": {"video_pixels": settings.video_pixels},
-        "crawl": settings.crawl,
+        "media": _pick(settings, "video_pixels"),
         "crawl_limits": {
             "agent": user_agent(settings),
             "seconds": settings.web_seconds,
@@ -95,12 +77,14 @@ def config_of(settings: Settings) -> dict[str, Any]:
             "pages": settings.browser_pages,
             "agent": settings.web_agent or f"chyme/{__version__}",
         },
-        "tell_place": settings.tell_place,
-        "image_seconds": settings.image_seconds,
-        "media_seconds": settings.media_seconds,
-        "document_seconds": settings.document_seconds,
         "index_text_bytes": settings.index_text_mb * 1_000_000,
+        **_pick(settings, "crawl", "tell_place", "meaning_passages", "voice_seconds"),
+        **_pick(settings, "image_seconds", "media_seconds", "document_seconds"),
     }
+
+
+def _pick(settings: Settings, *names: str) -> dict[str, Any]:
+    return {name: getattr(settings, name) for name in names}
 
 
 def embedding_config(settings: Settings) -> dict[str, Any]:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from chyme.application.app import App
+from chyme.core.pipeline.registry_rules import Rules
+from chyme.core.pipeline.reprocessing.outdated_digests import OutdatedDigester
 from chyme.core.store import digests
 from chyme.core.store import outdated_digests as outdated
+from chyme.core.store.sqlite.database import Database
 from chyme.digester import Digester
 from chyme.model import File, Kind, Stamp, Status
 
@@ -38,13 +41,12 @@ class DigesterInfo:
     outdated: int
 
 
-def digesters_of(app: App) -> list[DigesterInfo]:
-    """Return all digesters in the order in which they run."""
-    with app.database.snapshot() as db:
+def list_digesters(database: Database, rules: Rules, models: Mapping[str, str]) -> list[DigesterInfo]:
+    """Return all digesters in the order in which they run. `models`: provider → description of its model."""
+    with database.snapshot() as db:
         counts = digests.counts_by_output(db)
-        old = {name: outdated.count(db, [(name, recipe)]) for name, recipe in app.rules.recipes()}
-    models = app.providers
-    return [_make_info(digester, counts, old, models) for digester in app.rules.registry]
+        old = {name: outdated.count(db, [(name, recipe)]) for name, recipe in rules.recipes()}
+    return [_make_info(digester, counts, old, models) for digester in rules.registry]
 
 
 def _make_info(
@@ -70,3 +72,20 @@ def _make_info(
 
 def _example(kind: Kind, mime: str) -> File:
     return File(0, "example", "example", kind, mime, Stamp("", "", 1, 0), "", 1)
+
+
+def outdated_json(outdated_digesters: Sequence[OutdatedDigester]) -> dict[str, Any]:
+    """Return what is out of date, and what making it again would take, as the command line and HTTP promise it."""
+    return {
+        "outdated": [
+            {
+                "digester": entry.digester,
+                "files": len(entry.file_ids),
+                "calls": entry.calls,
+                "seconds": round(entry.seconds, 1),
+            }
+            for entry in outdated_digesters
+        ],
+        "calls": sum(entry.calls for entry in outdated_digesters),
+        "seconds": round(sum(entry.seconds for entry in outdated_digesters), 1),
+    }

@@ -7,12 +7,15 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Any
 
-from chyme.application.bulk_jobs import BulkJobThread
+from chyme.application.attempt_metrics import AttemptMetrics
+from chyme.application.bulk_jobs import BulkJobs, BulkJobThread
 from chyme.application.settings import Settings
+from chyme.application.startup import detect_new_engines
+from chyme.application.vault_search import VaultSearch
 from chyme.core.children.runner import Family, Runner
 from chyme.core.clock import now
 from chyme.core.outbound.connection_server import ConnectionServer
@@ -20,16 +23,16 @@ from chyme.core.outbound.guard import Guard
 from chyme.core.outbound.policy import policy_of
 from chyme.core.pipeline.coordinator import Allowance, Coordinator
 from chyme.core.pipeline.progress.attempt_results import COMPLETED, AttemptResult
+from chyme.core.pipeline.registry_rules import Rules
 from chyme.core.pipeline.scheduler import FileScheduler
 from chyme.core.store import digest_queue, files
 from chyme.errors import ChymeError, DatabaseDamaged, UsageError, VaultGone
 from chyme.model import Kind, Lane, iso
 from chyme.models.local.model import close_all
+from chyme.models.providers.call_ledger import CallLedger
 from chyme.models.providers.cancellation import cancel_calls
+from chyme.vault.open_vault import OpenVault
 from chyme.vault.watch.watcher import Watcher
-
-if TYPE_CHECKING:
-    from chyme.application.app import App
 
 log = logging.getLogger(__name__)
 
@@ -54,23 +57,39 @@ class Progress:
     later: int = 0  # files of jobs that can only start when others have finished
 
 
+@dataclass(frozen=True)
+class DigestionParts:
+    """What a digestion works with."""
+
+    open_vault: OpenVault
+    rules: Rules
+    settings: Settings
+    child_config: Mapping[str, Any]  # of the digesters in child processes
+    ledger: CallLedger
+    bulk: BulkJobs
+    search_index: VaultSearch
+    attempt_metrics: AttemptMetrics
+    purge: Callable[[], object]  # forget what vanished long ago
+
+
 class Digestion:
     """Everything that runs while a vault is being digested."""
 
-    def __init__(self, app: App, follow: bool, only_files: frozenset[int] | None) -> None:
-        settings = app.settings
-        self._app = app
+    def __init__(self, parts: DigestionParts, follow: bool, only_files: frozenset[int] | None) -> None:
+        settings, open_vault = parts.settings, parts.open_vault
+        self._parts = parts
+        self._database = open_vault.database
         self._only_files = only_files
         families = _make_families(settings)
         self._connection_server = ConnectionServer(Guard(policy_of(settings.web_allow), settings.web_delay))
         self.runner = Runner(
             "chyme.digesters:in_child",
-            app.config_of_children(),
+            parts.child_config,
             families,
             run_as=(settings.child_uid, settings.child_uid),
             scratch_bytes=settings.scratch_mb * MB,
             answer_bytes=settings.answer_mb * MB,
-            door=self._connection_server,
+            connection_server=self._connection_server,
         )
         embedding_threads = settings.embedding_threads or settings.cores
         threads = {
@@ -80,19 +99,20 @@ class Digestion:
         }
         allowances = {name: Allowance(family.memory_bytes, threads.get(name, 1)) for name, family in families.items()}
         self.coordinator = Coordinator(
-            app.database,
-            app.rules,
+            self._database,
+            parts.rules,
             self.runner,
-            app.vault,
-            app.state / "scratch",
+            open_vault.folder,
+            open_vault.state / "scratch",
             now,
             lambda f: allowances.get(f, allowances["parsers"]),
-            app.ledger,
+            parts.ledger,
             self._record_attempt,
         )
         self.pause = self.coordinator.pause
         self.scheduler = FileScheduler(
-            *(app.database, self.coordinator, settings.concurrency, now, self._rescan_file, only_files, settings.cores),
+            *(self._database, self.coordinator, settings.concurrency, now, self._rescan_file),
+            *(only_files, settings.cores),
             places={
                 Lane.LONG: families["speech"].count,
                 Lane.AWAY: families["web"].count,
@@ -101,15 +121,15 @@ class Digestion:
             },
         )
         self.watcher = Watcher(
-            os.fspath(app.vault.root),
-            app.scanner,
+            os.fspath(open_vault.folder.root),
+            open_vault.scanner,
             self.scheduler.wake,
             settings.rescan_seconds,
             report_full=lambda reason: self.pause.disk.pause(reason, self.pause.disk.resumed),
         )
         self._text_readers = frozenset(
             digester.name
-            for digester in app.rules.registry
+            for digester in parts.rules.registry
             if any(Kind.TEXT in makes.essential_for for makes in digester.traits.values())
         )
         self._stop = threading.Event()
@@ -117,9 +137,9 @@ class Digestion:
         args = (self._try_chores, self._stop, ENGINES_SECONDS)
         self._housekeeping = threading.Thread(target=run_periodically, args=args, name="chyme-house", daemon=True)
         self.coordinator.recover()
-        app.file_registry.on_change = self.scheduler.wake
+        open_vault.registry.on_change = self.scheduler.wake
         self._watcher_started = follow
-        self._job_thread = BulkJobThread(app.bulk)
+        self._job_thread = BulkJobThread(parts.bulk)
         if only_files is None:  # a process that digests only a few files leaves jobs to others
             self._job_thread.start()
         if follow:
@@ -144,50 +164,51 @@ class Digestion:
 
     def _record_attempt(self, attempt: AttemptResult) -> None:
         """Count an attempt; with the setting keep_links, keep the links of a text that was read."""
-        self._app.attempt_metrics.record(attempt)
-        if self._app.settings.keep_links and attempt.digester in self._text_readers and attempt.outcome == COMPLETED:
+        self._parts.attempt_metrics.record(attempt)
+        if self._parts.settings.keep_links and attempt.digester in self._text_readers and attempt.outcome == COMPLETED:
             from chyme.vault.intake.text_links import keep_new_links  # needed only with this setting
 
-            keep_new_links(self._app.open_vault, attempt.path)
+            keep_new_links(self._parts.open_vault, attempt.path)
 
     def _rescan_file(self, file_id: int) -> None:
-        file = files.by_id(self._app.database.read(), file_id)
+        file = files.by_id(self._database.read(), file_id)
         if file is not None:
-            disk = self._app.vault.disk_path(file.path, file.escaped)
-            self.watcher.rescan_path(disk.removeprefix(os.path.join(os.fspath(self._app.vault.root), "")))
+            folder = self._parts.open_vault.folder
+            disk = folder.disk_path(file.path, file.escaped)
+            self.watcher.rescan_path(disk.removeprefix(os.path.join(os.fspath(folder.root), "")))
 
     def _try_chores(self) -> None:
         """Do the chores; damage of the database is logged elsewhere, once."""
         try:
             self._do_chores()
         except sqlite3.Error as error:
-            self._app.database.log_failure(log, "housekeeping is put off", error)
+            self._database.log_failure(log, "housekeeping is put off", error)
         except DatabaseDamaged:
             return
 
     def _do_chores(self) -> None:
         """Detect newly installed engines, clean up, and once an hour purge what vanished long ago."""
-        if self._app.detect_new_engines():
+        if detect_new_engines(self._database, self._parts.rules):
             self.scheduler.wake()
         if time.monotonic() - self._last_purge >= PURGE_SECONDS:
             self._last_purge = time.monotonic()
             try:
-                self._app.purge(everything=False, confirmed=False)
+                self._parts.purge()
             except UsageError as error:
                 log.warning("%s", error)
-        self._app.search_index.finish_embedder_migration()
+        self._parts.search_index.finish_embedder_migration()
 
     def progress(self) -> Progress:
-        db = self._app.database.read()
+        db = self._database.read()
         counts = (
             digest_queue.count_unfinished(db)
             if self._only_files is None
             else digest_queue.count_unfinished_among(db, self._only_files)
         )
         todo, running, again = counts
-        job_files = self._app.bulk.count_waiting_files() if self._only_files is None else 0
-        due = job_files > 0 and self._app.bulk.has_due_files()
-        model_retries, model_retry_time = self._app.ledger.count_due_soon(self._only_files)
+        job_files = self._parts.bulk.count_waiting_files() if self._only_files is None else 0
+        due = job_files > 0 and self._parts.bulk.has_due_files()
+        model_retries, model_retry_time = self._parts.ledger.count_due_soon(self._only_files)
         return Progress(
             todo + len(self.scheduler.requested_files()) + (job_files if due else 0),
             running,
@@ -223,7 +244,7 @@ class Digestion:
         """Record the last results, so that no job stays open. Return whether there is more to do."""
         if self._only_files is not None:
             return False
-        self._app.bulk.advance()
+        self._parts.bulk.advance()
         return self.progress().todo > 0
 
 
@@ -269,7 +290,7 @@ def _make_families(settings: Settings) -> dict[str, Family]:
             settings.child_idle_seconds,
             recycle_growth_bytes=growth,
             memory_setting=f"{name}_memory_mb",
-            door=family == "web",
+            may_connect=family == "web",
         )
         for family, (name, growth) in families.items()
     }

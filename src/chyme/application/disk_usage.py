@@ -6,14 +6,14 @@ import os
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from chyme.core.clock import now
 from chyme.core.store import files, vault_properties
 from chyme.core.store.sqlite.database import FILE_NAME
+from chyme.model import iso
+from chyme.vault.open_vault import OpenVault
 from chyme.vault.watch.scanner import SCANNED_AT
-
-if TYPE_CHECKING:
-    from chyme.application.app import App
+from chyme.vault.watch.watcher import Watcher
 
 DATABASE = "database"
 
@@ -38,18 +38,19 @@ class DiskUsage:
         return sum(size for _, size in self.parts)
 
 
-def measure_disk_usage(app: App) -> DiskUsage:
+def measure_disk_usage(open_vault: OpenVault, watcher: Watcher | None) -> DiskUsage:
     """Walk through the state folder, which takes a moment if it is large."""
-    with app.database.snapshot() as db:
+    state = open_vault.state
+    with open_vault.database.snapshot() as db:
         present, _ = files.counts(db)
+        vanished = len(files.vanished_before(db, iso(now())))
         scanned = vault_properties.value_of(db, SCANNED_AT)
-    watcher = app.digestion.watcher if app.is_digesting else None
     return DiskUsage(
-        *(str(app.vault.root), str(app.state), present, len(app.list_vanished()), scanned),
+        *(str(open_vault.folder.root), str(state), present, vanished, scanned),
         watching=watcher.problem is None if watcher else None,
         watching_problem=watcher.problem if watcher else None,
-        parts=_measure_parts(app.state),
-        free=shutil.disk_usage(app.state).free,
+        parts=_measure_parts(state),
+        free=shutil.disk_usage(state).free,
     )
 
 

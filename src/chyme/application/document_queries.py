@@ -15,7 +15,7 @@ from chyme.core.store import artifacts as sqlar
 from chyme.core.store import digest_queue, digests, documents, events, files, text_places, vault_properties
 from chyme.core.store import outdated_digests as outdated
 from chyme.core.store.sqlite.database import Database
-from chyme.errors import DatabaseDamaged, UsageError
+from chyme.errors import DatabaseDamaged
 from chyme.model import THUMBNAIL, Digest, File, Form, Status, Transcript, iso
 from chyme.speech.people.tables import voices
 from chyme.speech.transcripts.json_format import from_json
@@ -71,7 +71,7 @@ class Documents:
     def show(self, path: str) -> dict[str, Any]:
         """Return everything about one file."""
         with self._database.snapshot() as db:
-            file = self.find(db, path)
+            file = files.find(db, path)
             rows = digests.of_file(db, file.id)
             return {
                 "file": self._file_json(file),
@@ -87,7 +87,7 @@ class Documents:
     def about(self, path: str) -> dict[str, Any]:
         """Return a file, its document and its edits, without its digests."""
         with self._database.snapshot() as db:
-            file = self.find(db, path)
+            file = files.find(db, path)
             return {
                 "file": self._file_json(file),
                 "document": self._document_json(db, file),
@@ -97,7 +97,7 @@ class Documents:
     def transcript(self, path: str) -> tuple[Transcript, dict[str, str]] | None:
         """Return the transcript of a file, corrected if possible, and the names of named speakers."""
         with self._database.snapshot() as db:
-            file = self.find(db, path)
+            file = files.find(db, path)
             content = preferred_content(db, self._rules, file.id, Form.TRANSCRIPT)
             people = voices.speakers_by_file(db, [file.id]).get(file.id, {})
         if content is None:
@@ -111,19 +111,21 @@ class Documents:
     def artifacts(self, path: str) -> dict[str, bytes]:
         """Return all artifacts of a file: digester/filename → bytes."""
         with self._database.snapshot() as db:
-            file = self.find(db, path)
+            file = files.find(db, path)
             return {
                 f"{digester}/{filename}": data
                 for digester in digests.of_file(db, file.id)
                 for filename, data in sqlar.of_digest(db, file.path, digester).items()
             }
 
-    def find(self, db: Connection, path: str) -> File:
-        """Return the file at this path; raises UsageError if there is none."""
-        file = files.by_path(db, path)
-        if file is None:
-            raise UsageError(f"{path}: is not a file of this vault; 'chyme digest' takes in what is new")
-        return file
+    def file_at(self, path: str) -> File | None:
+        """Return the file at this path, vanished or not."""
+        return files.by_path(self._database.read(), path)
+
+    def copies_of(self, content_hash: str, path: str, limit: int) -> list[str]:
+        """Return the paths of other files with this content: of the first `limit` files that have it."""
+        same_content = files.same_content(self._database.read(), content_hash, limit)
+        return [copy.path for copy in same_content if copy.path != path and copy.vanished_at is None]
 
     def failures(self, since: str = "") -> list[Digest]:
         return digests.list_failures(self._database.read(), since=since)

@@ -10,6 +10,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
@@ -263,10 +264,9 @@ class Broadcast:
         elif paths:
             self._offer_all(b"".join(map(format_stale, paths)))
 
-    def _offer_all(self, message: bytes, listeners: list[Listener] | None = None) -> None:
-        if listeners is None:
-            with self._guard:
-                listeners = list(self._listeners)
+    def _offer_all(self, message: bytes) -> None:
+        with self._guard:
+            listeners = list(self._listeners)
         for listener in listeners:
             listener.offer(message, self._last)
 
@@ -293,16 +293,16 @@ class Broadcast:
             listener.offer(b"".join(map(format_event, batch)), self._last)
 
 
+@dataclass
 class _PollState:
     """What the thread remembers between two polls."""
 
-    def __init__(self) -> None:
-        self.version = -1
-        self.moved = True  # something happened since the last status
-        self.busy = False  # something is running or paused, so the status can change without a commit
-        self.status_at = float("-inf")
-        self.stale_at = float("-inf")
-        self.stale_before: str | None = None
+    version: int = -1
+    moved: bool = True  # something happened since the last status
+    busy: bool = False  # something is running or paused, so the status can change without a commit
+    status_at: float = float("-inf")
+    stale_at: float = float("-inf")
+    stale_before: str | None = None
 
 
 def format_event(event: events.Event) -> bytes:

@@ -6,13 +6,17 @@ import sqlite3
 import threading
 import time
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import asdict, dataclass, replace
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from chyme.application.count_cache import CountCache
+from chyme.application.attempt_metrics import AttemptMetrics
+from chyme.application.bulk_jobs import BulkJobs
+from chyme.application.digestion import Digestion
+from chyme.application.vault_counts import CountCache
 from chyme.core.clock import now
+from chyme.core.pipeline.in_flight import InFlight
 from chyme.core.pipeline.progress.eta import (
     RunningDigest,
     WaitingDigests,
@@ -20,12 +24,12 @@ from chyme.core.pipeline.progress.eta import (
     seconds_left,
     smooth_estimate,
 )
+from chyme.core.pipeline.registry_rules import Rules
 from chyme.core.store import digest_queue, events, files, remaining_work
+from chyme.core.store.sqlite.database import Database
 from chyme.errors import DatabaseDamaged, VaultGone
 from chyme.model import iso
-
-if TYPE_CHECKING:
-    from chyme.application.app import App
+from chyme.models.providers.call_ledger import CallLedger
 
 FRESH_SECONDS = 0.5  # a report is reused for so long, because many ask at once
 COUNT_SECONDS = 1.0
@@ -50,11 +54,7 @@ class ProgressReport:
     def as_json(self) -> dict[str, Any]:
         """Return the report as JSON values."""
         work = [{"path": path, "digester": name, "fraction": round(part, 3)} for path, name, part in self.work]
-        return {
-            **{name: getattr(self, name) for name in ("files", "todo", "running", "again", "done_lately")},
-            **{name: getattr(self, name) for name in ("eta_seconds", "paused", "next_retry")},
-            "work": work,
-        }
+        return {**asdict(self), "work": work}
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,15 +72,29 @@ class RemainingCounts:
 class ProgressTracker:
     """Makes one report for all who ask: pages, event streams and readers of the status."""
 
-    def __init__(self, app: App) -> None:
-        self._app = app
+    def __init__(
+        self,
+        database: Database,
+        rules: Rules,
+        ledger: CallLedger,
+        providers: Collection[str],
+        bulk: BulkJobs,
+        attempt_metrics: AttemptMetrics,
+        digestion: Callable[[], Digestion | None],
+    ) -> None:
+        self._database = database
+        self._ledger = ledger
+        self._providers = sorted(providers)
+        self._bulk = bulk
+        self._attempt_metrics = attempt_metrics
+        self._digestion = digestion  # None: this process does not digest
         self._guard = threading.Lock()
         self._cached_counts = CountCache(self._count, COUNT_SECONDS)
         self._past_durations: dict[str, float] | None = None  # average seconds of outputs before this process started
         self._eta: tuple[float, float] | None = None  # the last estimate, and when it was made
         self._last_report: tuple[ProgressReport, float] | None = None
-        self._digester_of = {name: digester for digester in app.rules.registry for name in digester.outputs}
-        self._by_name = {digester.name: digester for digester in app.rules.registry}
+        self._digester_of = {name: digester for digester in rules.registry for name in digester.outputs}
+        self._by_name = {digester.name: digester for digester in rules.registry}
 
     def report(self) -> ProgressReport:
         """Return the current report."""
@@ -103,7 +117,7 @@ class ProgressTracker:
         try:
             counted, work = self._cached_counts(), self._list_running()
         except sqlite3.DatabaseError as error:
-            damaged = self._app.database.explain(error)
+            damaged = self._database.explain(error)
             if not isinstance(damaged, DatabaseDamaged):
                 raise
             return ProgressReport(0, 0, 0, 0, 0, eta_seconds=None, paused=str(damaged), next_retry=None, work=())
@@ -117,7 +131,7 @@ class ProgressTracker:
             last_eta, estimated_at = self._eta or (None, moment)
             self._eta = (smooth_estimate(last_eta, eta, moment - estimated_at), moment)
         return ProgressReport(
-            *(counted.files, todo, running, counted.again, self._app.attempt_metrics.count_last_minute()),
+            *(counted.files, todo, running, counted.again, self._attempt_metrics.count_last_minute()),
             eta_seconds=round(self._eta[0]) if self._eta else None,
             paused=paused,
             next_retry=counted.next_retry,
@@ -125,45 +139,47 @@ class ProgressTracker:
         )
 
     def _count(self) -> RemainingCounts:
-        model_retries, model_retry_time = self._app.ledger.count_due_soon()
-        with self._app.database.snapshot() as db:
+        model_retries, model_retry_time = self._ledger.count_due_soon()
+        with self._database.snapshot() as db:
             todo = Counter(remaining_work.count_todo(db))
             running, again = remaining_work.count_begun(db)
             retry = min((moment for moment in (digest_queue.next_retry(db), model_retry_time) if moment), default=None)
             present, _ = files.counts(db)
-        todo.update(self._app.bulk.count_upcoming_digests())
+        todo.update(self._bulk.count_upcoming_digests())
         waits_for = None if todo or running else self._waits_for()
         return RemainingCounts(present, todo, running, again + model_retries, retry, waits_for)
 
     def _waits_for(self) -> str | None:
-        for status in self._app.ledger.statuses(sorted(self._app.providers)):
+        for status in self._ledger.statuses(self._providers):
             if status.waiting and status.state != "ready":
                 return f"{status.waiting} digests wait for {status.name}, which is {status.state}: {status.reason}"
         return None
 
     def pause_reason(self) -> str | None:
         """Return why nothing can be written or started. Cheap: uses the file system and the memory of this process."""
-        if self._app.database.damaged is not None:
-            return str(self._app.database.damaged)
-        if not self._app.is_digesting:
-            return self._app.database.presence.find_problem()
-        return self._app.digestion.pause.reason()
+        if self._database.damaged is not None:
+            return str(self._database.damaged)
+        digestion = self._digestion()
+        return self._database.presence.find_problem() if digestion is None else digestion.pause.reason()
 
     def _count_requested(self) -> int:
-        return len(self._app.digestion.scheduler.requested_files()) if self._app.is_digesting else 0
+        digestion = self._digestion()
+        return 0 if digestion is None else len(digestion.scheduler.requested_files())
 
     def _list_running(self) -> tuple[tuple[str, str, float], ...]:
-        if self._app.is_digesting:
-            return tuple(self._app.digestion.coordinator.in_flight.running.values())
-        return tuple(events.list_in_progress(self._app.database.read()))
+        digestion = self._digestion()
+        if digestion is None:
+            return tuple(events.list_in_progress(self._database.read()))
+        return tuple(digestion.coordinator.in_flight.running.values())
 
     def _estimate(self, counted: RemainingCounts) -> float | None:
         """Estimate the seconds until everything is made that is due, or becomes due until then."""
-        if not self._app.is_digesting:
+        digestion = self._digestion()
+        if digestion is None:
             return None
-        running, elapsed = self._running_digests()
+        running, elapsed = self._running_digests(digestion.coordinator.in_flight)
         lanes = {int(digester.runs.lane) for digester in self._by_name.values()}
-        measured = {lane: self._app.attempt_metrics.concurrency(lane, elapsed.get(lane, [])) for lane in lanes}
+        measured = {lane: self._attempt_metrics.concurrency(lane, elapsed.get(lane, [])) for lane in lanes}
         at_once = {lane: value for lane, value in measured.items() if value is not None}
         if not at_once:
             return None
@@ -171,7 +187,7 @@ class ProgressTracker:
         if seconds is None or not counted.again:
             return seconds
         until = iso(now() + timedelta(seconds=seconds))
-        retries = remaining_work.count_retries_until(self._app.database.read(), until)
+        retries = remaining_work.count_retries_until(self._database.read(), until)
         return seconds_left([*self._waiting_digests(counted.todo), *self._waiting_digests(retries)], running, at_once)
 
     def _waiting_digests(self, counts: Mapping[str, int]) -> list[WaitingDigests]:
@@ -184,16 +200,16 @@ class ProgressTracker:
     def _typical_seconds(self, output: str) -> float | None:
         """Return the typical seconds of one output: measured by this process, or from the database."""
         digester = self._digester_of[output]
-        measured = self._app.attempt_metrics.typical_seconds(digester.name)
+        measured = self._attempt_metrics.typical_seconds(digester.name)
         if measured is not None:
             return measured
         if self._past_durations is None:
-            self._past_durations = remaining_work.average_durations(self._app.database.read())
+            self._past_durations = remaining_work.average_durations(self._database.read())
         return self._past_durations[output] / len(digester.outputs) if output in self._past_durations else None
 
-    def _running_digests(self) -> tuple[list[RunningDigest], dict[int, list[float]]]:
+    def _running_digests(self, in_flight: InFlight) -> tuple[list[RunningDigest], dict[int, list[float]]]:
         """Return the running digests, and by lane how long each has been running."""
-        in_flight, moment = self._app.digestion.coordinator.in_flight, now()
+        moment = now()
         running: list[RunningDigest] = []
         elapsed: dict[int, list[float]] = {}
         since = dict(in_flight.since)

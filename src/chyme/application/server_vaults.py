@@ -14,7 +14,7 @@ from pathlib import Path
 
 from chyme.accounts.authentication import Authenticator
 from chyme.application.app import App, open_app
-from chyme.application.settings import Settings, read_settings
+from chyme.application.settings import Settings, read_settings, server_folder
 from chyme.core.clock import now
 from chyme.core.files.vault_folder import STATE, Vault
 from chyme.core.store import vault_properties
@@ -106,14 +106,6 @@ def open_accounts(root: Path) -> Iterator[Authenticator]:
         authenticator.explain_damage(),
     ):
         yield authenticator
-
-
-def server_folder(settings: Settings) -> Path:
-    """Return the folder of accounts and tokens."""
-    if settings.server_dir:
-        return Path(settings.server_dir).expanduser()
-    data = os.environ.get("XDG_DATA_HOME", "")
-    return (Path(data) if os.path.isabs(data) else Path.home() / ".local/share") / "chyme"
 
 
 def identity_of(app: App) -> str:

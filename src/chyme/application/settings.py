@@ -16,7 +16,7 @@ PREFIX = "CHYME_"
 
 
 def _setting(default: Any, description: str) -> Any:
-    return field(default=default, metadata={"told": description})
+    return field(default=default, metadata={"description": description})
 
 
 _AT_LEAST_ONE = (
@@ -274,3 +274,11 @@ def _convert(name: str, default: Any, value: Any) -> Any:
 
 _TYPE_NAMES = {int: "a whole number", float: "a number", str: "a text", bool: "true or false"}
 _YES_OR_NO = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
+
+
+def server_folder(settings: Settings) -> Path:
+    """Return the folder of accounts and tokens."""
+    if settings.server_dir:
+        return Path(settings.server_dir).expanduser()
+    data = os.environ.get("XDG_DATA_HOME", "")
+    return (Path(data) if os.path.isabs(data) else Path.home() / ".local/share") / "chyme"

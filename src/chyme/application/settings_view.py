@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import Field, dataclass, fields
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
@@ -41,7 +41,6 @@ TOPICS = (
     ("Child processes", ("child", "scratch", "answer", "weights")),
 )
 REST = "More"
-_DEFAULTS = Settings()
 
 Value = str | int | float | bool
 
@@ -52,7 +51,7 @@ class SettingView:
 
     name: str
     topic: str
-    told: str
+    description: str
     value: Value | None
     default: Value
     source: str  # default, settings.toml, environment; or start: passed in when chyme was started
@@ -74,12 +73,7 @@ class SettingsView:
 def view_settings(current: Settings, folder: Path, environment: Mapping[str, str]) -> SettingsView:
     """Return the settings that a running chyme uses. `folder` contains settings.toml."""
     in_file, problem, later = _read_again(folder, environment)
-    settings = [
-        _make_view(
-            entry.name, entry.metadata["told"], current, getattr(_DEFAULTS, entry.name), in_file, environment, later
-        )
-        for entry in fields(Settings)
-    ]
+    settings = [_make_view(setting, current, in_file, environment, later) for setting in fields(Settings)]
     order = [topic for topic, _ in TOPICS]
     settings.sort(key=lambda setting: order.index(setting.topic) if setting.topic in order else len(order))
     return SettingsView(str(folder / FILE_NAME), tuple(settings), problem)
@@ -131,21 +125,29 @@ def _read_again(folder: Path, environment: Mapping[str, str]) -> tuple[frozenset
 
 
 def _make_view(
-    name: str,
-    description: str,
+    setting: Field[Any],
     current: Settings,
-    default: Value,
     in_file: frozenset[str],
     environment: Mapping[str, str],
     later: Settings | None,
 ) -> SettingView:
+    name: str = setting.name
+    default: Any = setting.default
     value, secret = getattr(current, name), is_secret(name)
     source = DEFAULT if value == default else AT_START
     if later is not None and getattr(later, name) == value:
         source = IN_ENVIRONMENT if PREFIX + name.upper() in environment else IN_FILE if name in in_file else source
     later_value = getattr(later, name) if later is not None else value
     return SettingView(
-        *(name, _topic(name), description, None if secret else _hide_password(value), default, source, secret),
+        *(
+            name,
+            _topic(name),
+            setting.metadata["description"],
+            None if secret else _hide_password(value),
+            default,
+            source,
+            secret,
+        ),
         given=value != default,
         after_restart=_hide_password(later_value) if later_value != value and not secret else None,
         line=f'{name} = "…"' if secret else f"{name} = {_toml(_hide_password(value))}",

@@ -29,8 +29,6 @@ from chyme.imaging.ocr.tiles import Tile, longest_side, needs_tiles, tiles
 from chyme.model import Artifact, Box, File, Form, Kind, Output, Place
 from chyme.pictures.image_preview import preview_of
 from chyme.text.display import format_ranges
-from chyme.pictures.image_preview import preview_of
-from chyme.text.display import format_ranges
 
 if TYPE_CHECKING:
     from PIL import Image

@@ -22,6 +22,8 @@ from chyme.search.tables.listing import Card, Filters
 from chyme.speech.people.names import parse_person_number
 from chyme.speech.people.tables import people
 
+__all__ = ["KINDS", "SORTS", "STATES", "Card", "FileList", "FilePage", "Filters", "Folder"]
+
 SORTS = tuple(listing.COLUMNS)
 STATES = tuple(PROCESSING_STATUS)
 KINDS = tuple(str(kind) for kind in Kind)

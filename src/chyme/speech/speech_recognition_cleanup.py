@@ -12,9 +12,6 @@ from chyme.model import File, Form, Kind, Lane, Output, Transcript
 from chyme.models.model_digesters import LanguageModelDigester, fingerprint_with_model
 from chyme.models.providers.endpoints import LanguageSettings
 from chyme.models.providers.service_faults import InvalidAnswer
-from chyme.speech.transcripts.language_model import AnswerCache
-from chyme.speech.transcripts.language_model import batches, key_of
-from chyme.models.providers.service_faults import InvalidAnswer
 from chyme.speech.transcripts.answer_checks import check_correction, check_numbering
 from chyme.speech.transcripts.cleanup_rules import RULES, clean_segments
 from chyme.speech.transcripts.json_format import as_json, from_json

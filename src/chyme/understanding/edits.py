@@ -72,7 +72,7 @@ class Edits:
     def get(self, path: str) -> DocumentEdits:
         """The document's title, date and tags, what people set of them, and what was found."""
         with self._database.snapshot() as db:
-            return _load_edits(db, _find_file(db, path))
+            return _load_edits(db, files.find(db, path))
 
     def change(self, path: str, request: EditRequest) -> EditResult:
         """Make the whole change or none of it; it is undone as one."""
@@ -80,7 +80,7 @@ class Edits:
         values = _parse_fields(request)
 
         def write(db: Connection) -> EditResult:
-            file, becomes = _find_file(db, path), current_names(tags.rules(db))
+            file, becomes = files.find(db, path), current_names(tags.rules(db))
             current_request = _with_current_names(request, becomes)
             before = edits.of_file(db, file.id)
             after = {field: value for field, value in before.items() if field not in request.clear} | values
@@ -104,7 +104,7 @@ class Edits:
         now = iso(self._clock())
 
         def revert(db: Connection) -> EditResult:
-            chosen = None if path is None else _find_file(db, path)
+            chosen = None if path is None else files.find(db, path)
             change = edits.last_change(db, chosen.id if chosen else None)
             file = files.by_id(db, change.file_id) if change else None
             if change is None or file is None:
@@ -133,13 +133,6 @@ def as_json(shown: DocumentEdits) -> dict[str, Any]:
         "edits": dict(shown.edits),
         "found": asdict(shown.found) | {"tags": list(shown.found.tags)},
     }
-
-
-def _find_file(db: Connection, path: str) -> File:
-    file = files.by_path(db, path)
-    if file is None:
-        raise UsageError(f"{path}: is not a file of this vault; 'chyme digest' takes in what is new")
-    return file
 
 
 def _load_edits(db: Connection, file: File) -> DocumentEdits:

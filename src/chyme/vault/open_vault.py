@@ -6,9 +6,7 @@ import os
 import stat
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from sqlite3 import Connection
 
 from chyme.core.files.vault_folder import Vault, decode_path
 from chyme.core.store import files
@@ -16,21 +14,13 @@ from chyme.core.store.sqlite.database import Database
 from chyme.errors import UsageError
 from chyme.model import File
 from chyme.vault.file_registry import FileRegistry
+from chyme.vault.intake.upload_limits import UploadLimits
 from chyme.vault.intake.upload_staging import UploadStaging
 from chyme.vault.private_files import PrivateFiles
 from chyme.vault.watch.scanner import Scanner
 
 PATIENCE_SECONDS = 0.5  # how long to wait for a running scan
 MAX_WAITING_REQUESTS = 4  # how many may wait at the same time
-
-
-@dataclass(frozen=True, slots=True)
-class UploadLimits:
-    """The limits of one upload."""
-
-    files: int
-    bytes: int
-    free_mb: int  # that must stay free on the disk
 
 
 class OpenVault:
@@ -51,13 +41,6 @@ class OpenVault:
         # Checks a path soon. Set while a watcher follows the folder.
         self.rescan_path: Callable[[str], None] | None = None
         self._waiting = threading.BoundedSemaphore(MAX_WAITING_REQUESTS)
-
-    def find(self, db: Connection, path: str) -> File:
-        """Return the file at this path; raises UsageError if there is none."""
-        file = files.by_path(db, path)
-        if file is None:
-            raise UsageError(f"{path}: is not a file of this vault; 'chyme digest' takes in what is new")
-        return file
 
     def files_below(self, paths: Sequence[str]) -> list[File]:
         """Return the files at and below these paths; without paths, all files."""

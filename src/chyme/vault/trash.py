@@ -15,7 +15,7 @@ from itertools import count
 from chyme.core.clock import now
 from chyme.core.files.vault_folder import FOLDER_ITSELF, decode_path, encode_path, is_state, raw_path
 from chyme.core.store import files
-from chyme.errors import UsageError, VaultError
+from chyme.errors import NotFound, UsageError, VaultError
 from chyme.model import File, iso
 from chyme.vault.file_names import numbered_name
 from chyme.vault.open_vault import OpenVault
@@ -99,7 +99,7 @@ class Trash:
     def _find_file(self, path: str) -> File:
         file = files.by_path(self._vault.database.read(), path)
         if file is None or file.vanished_at is not None:
-            raise UsageError(f"{path}: is not a file of this vault; 'chyme digest' takes in what is new")
+            raise files.unknown_file(path)
         return file
 
     def _put(self, file: File) -> TrashEntry:
@@ -151,7 +151,7 @@ class Trash:
     def _find_entry(self, trash: int, id_: str) -> TrashEntry:
         found = self._read_note(trash, id_)
         if found is None:
-            raise NotInTrash(f"{id_[:50]!r}: is not in the trash; 'chyme trash list' shows what is")
+            raise NotFound(f"{id_[:50]!r}: is not in the trash; 'chyme trash list' shows what is")
         return found[0]
 
     def _read_note(self, trash: int, id_: str) -> tuple[TrashEntry, int] | None:
@@ -183,10 +183,6 @@ class Trash:
             yield handle
         finally:
             os.close(handle)
-
-
-class NotInTrash(UsageError):
-    """There is no such file in the trash."""
 
 
 @contextlib.contextmanager

@@ -46,8 +46,9 @@ from chyme.model import File, Kind, Limits, Stamp
 
 port = sys.argv[3]
 door = ConnectionServer(Guard(policy_of("127.0.0.1:" + port)))
-families = {"web": Family(1, 1 << 30, door=True)}
-runner = Runner("test_children_connections:in_child", {}, families, import_from=[Path(sys.argv[1])], door=door)
+families = {"web": Family(1, 1 << 30, may_connect=True)}
+beside = [Path(sys.argv[1])]
+runner = Runner("test_children_connections:in_child", {}, families, import_from=beside, connection_server=door)
 file = File(1, port, port, Kind.TEXT, "", Stamp("1", "2", 3, 4), "", 1)
 runner.run(Task("linger", file, None, (), Path(sys.argv[2])), "web", Limits(60, 60, 1 << 29))
 """
@@ -242,11 +243,19 @@ class Stage:
                 closing(ConnectionServer(Guard(policy_of(f"127.0.0.1:{self.allowed.port}"))))
             )
             families = {
-                "web": Family(count=2, memory_bytes=1024 * MEGABYTE, door=True),
+                "web": Family(count=2, memory_bytes=1024 * MEGABYTE, may_connect=True),
                 "parsers": Family(count=1, memory_bytes=1024 * MEGABYTE),
             }
             self.runner = stack.enter_context(
-                closing(Runner("test_children_connections:in_child", {}, families, import_from=[HERE], door=self.door))
+                closing(
+                    Runner(
+                        "test_children_connections:in_child",
+                        {},
+                        families,
+                        import_from=[HERE],
+                        connection_server=self.door,
+                    )
+                )
             )
             self.close = stack.pop_all().close
         self._make_task = make_task
@@ -321,7 +330,7 @@ def test_who_does_not_go_out_has_no_door(stage: Stage, act: Callable[[Source], s
 
 
 def test_a_door_nobody_gave_is_no_door(make_task: MakeTask) -> None:
-    families = {"web": Family(1, 1024 * MEGABYTE, door=True)}
+    families = {"web": Family(1, 1024 * MEGABYTE, may_connect=True)}
     runner = Runner("test_children_connections:in_child", {}, families, import_from=[HERE])
     with closing(runner), pytest.raises(ChildCrashed, match="UsageError"):
         runner.run(make_task("talk", name="80"), "web", AMPLE)
@@ -346,9 +355,9 @@ def test_a_child_gone_mad_spoils_the_door_for_itself_alone(stage: Stage) -> None
         stage.run(abuse)
     stage.runner.close()
 
-    families = {"web": Family(1, 1024 * MEGABYTE, door=True)}
+    families = {"web": Family(1, 1024 * MEGABYTE, may_connect=True)}
     with closing(
-        Runner("test_children_connections:in_child", {}, families, import_from=[HERE], door=stage.door)
+        Runner("test_children_connections:in_child", {}, families, import_from=[HERE], connection_server=stage.door)
     ) as fresh:
         stage.runner = fresh
         assert stage.run(talk) == "hello from inside\n"

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from chyme.application.app import open_app
-from chyme.doors.cli.commands.add import add
+from chyme.doors.cli.commands.links import add
 from chyme.doors.cli.main import Chyme
 
 PAGE = "https://example.org/how-to-digest"

@@ -20,8 +20,8 @@ from chyme.core.store import events, files, vault_properties
 from chyme.core.store.models import calls
 from chyme.core.store.models.calls import CallTotals
 from chyme.doors.http.vault_api import create_vault_api
-from chyme.doors.page.cost_chart import HEIGHT, cost_bars
-from chyme.doors.page.labels import format_dollars, format_duration, format_time_left
+from chyme.doors.page.activity import HEIGHT, cost_bars
+from chyme.doors.page.rendering import format_dollars, format_duration, format_time_left
 from chyme.model import CallEnd, Question, iso
 
 pytestmark = pytest.mark.slow  # a little each, and they are many

@@ -13,7 +13,7 @@ from starlette.types import ASGIApp, Message
 from two_vaults import answers_of, two_vaults
 
 from chyme.application.server_vaults import ServerVaults
-from chyme.doors.http.body_limits import LARGEST, BodyMemory
+from chyme.doors.http.request_bodies import LARGEST, BodyMemory
 
 pytestmark = pytest.mark.slow  # a little each, and they are many
 

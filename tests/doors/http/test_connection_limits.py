@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chyme.doors.http.connection_limits import limit_connections
+from chyme.doors.http.connections import limit_connections
 
 
 @pytest.mark.parametrize(

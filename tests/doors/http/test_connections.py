@@ -14,8 +14,7 @@ import uvicorn
 from starlette.types import Message, Receive, Scope, Send
 from uvicorn.server import ServerState
 
-from chyme.doors.http.connection_limits import ConnectionLimits
-from chyme.doors.http.connections import LOG_SECONDS, STALLED_SECONDS, Connections, Reason
+from chyme.doors.http.connections import LOG_SECONDS, STALLED_SECONDS, ConnectionLimits, Connections, Reason
 from chyme.doors.http.protocol import LEAST_RATE, bounded_protocol
 
 GET = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"

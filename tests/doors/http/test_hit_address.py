@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from upstreams import form_of
 
-from chyme.doors.page.hit_address import hit_query
+from chyme.doors.page.search_results import hit_query
 from chyme.model import Kind, Place
 from chyme.search.results import Hit, Piece
 from chyme.search.snippets import Snippet

@@ -19,7 +19,7 @@ from chyme import __version__
 from chyme.application.app import App, open_app
 from chyme.application.settings import Settings
 from chyme.doors.http.vault_api import create_vault_api
-from chyme.doors.page.facet_counts import FacetCounter
+from chyme.doors.page.filter_choices import FacetCounter
 from chyme.doors.page.view_parameters import ViewParameters
 
 EVIL = '<img src=x onerror="alert(1)">'

@@ -13,7 +13,7 @@ from described_vault import classify, put
 
 from chyme.application.app import App, open_app
 from chyme.core.clock import now
-from chyme.doors.mcp import answers, text_answers
+from chyme.doors.mcp import answers
 from chyme.doors.mcp.schemas import Hits, Listing
 from chyme.model import Passage, Place
 from chyme.search.file_list import SORTS, FileList
@@ -94,7 +94,7 @@ def test_private_files_are_not_counted_in_lists(app: App) -> None:
         assert (page.files, page.total, page.total_is_exact, page.next_cursor) == ([], 0, False, None)
     whole = listed(app)
     assert (whole.total, whole.total_is_exact) == (2, False)
-    assert "at least 2 files" in text_answers.format_listing(whole)
+    assert "at least 2 files" in answers.format_listing(whole)
 
 
 def test_private_files_are_not_counted_in_searches(app: App) -> None:

@@ -10,12 +10,16 @@ import hashlib
 import io
 import json
 import tarfile
+import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
+from chyme.accounts.tables.server_database import FILE_NAME as SERVER
+from chyme.core.store.sqlite import copies
+from chyme.core.store.sqlite.database import FILE_NAME as DATABASE
 from chyme.errors import UsageError
 
 FORMAT = 1
@@ -23,6 +27,8 @@ MANIFEST = "manifest.json"
 MANIFEST_BYTES = 1 << 29  # the manifest of a million files takes a quarter of this
 BLOCK = 1 << 20
 _MAX_MTIME = 1 << 62  # seconds that a file system accepts
+STATE_PART, SERVER_PART, FILE_PART, TRASH_PART = "state/", "server/", "files/", "trash/"
+DATABASES = (STATE_PART + DATABASE, SERVER_PART + SERVER)
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,3 +199,23 @@ def _parse_manifest(path: Path, data: bytes) -> Manifest:
     if len(manifest.parts) != len(parts) or not all(is_safe_name(name) for name in manifest.parts):
         raise UsageError(f"{path}: its manifest names parts twice, or outside of it; it is not to be trusted")
     return manifest
+
+
+def check(archive: Path) -> list[str]:
+    """Return what is wrong with it as sentences: wrong hashes, missing parts, inconsistent databases."""
+    try:
+        manifest = manifest_of(archive)
+        problems = [] if DATABASES[0] in manifest.parts else [f"{archive}: there is no {DATABASES[0]} in it"]
+        with tempfile.TemporaryDirectory(prefix="chyme-check-") as folder:
+            for part, _, stream in parts_of(archive, manifest):
+                if part.name not in DATABASES:
+                    copy_part(archive, part, stream, None)
+                    continue
+                copy = Path(folder) / part.name.replace("/", "-")
+                with copy.open("wb") as target:
+                    copy_part(archive, part, stream, target)
+                problems += [f"{part.name}: {fault}" for fault in copies.find_faults(copy)]
+                copy.unlink()
+    except UsageError as error:
+        return [str(error)]
+    return problems

@@ -12,11 +12,10 @@ from typing import IO
 
 from chyme import __version__
 from chyme.accounts.tables.server_database import FILE_NAME as SERVER
-from chyme.application.app import App
-from chyme.application.backup.archive import ArchiveWriter
-from chyme.application.backup.temporary_folder import temporary_folder
-from chyme.application.server_vaults import server_folder
+from chyme.application.backup.archive import FILE_PART, SERVER_PART, STATE_PART, TRASH_PART, ArchiveWriter
+from chyme.application.backup.file_replacement import sync, temporary_folder
 from chyme.application.settings import FILE_NAME as SETTINGS
+from chyme.application.settings import Settings, server_folder
 from chyme.core.clock import now
 from chyme.core.files.permissions import FILE_MODE
 from chyme.core.files.vault_folder import STATE
@@ -24,12 +23,12 @@ from chyme.core.store.sqlite import copies
 from chyme.core.store.sqlite.database import FILE_NAME as DATABASE
 from chyme.errors import DiskFull, UsageError, VaultError
 from chyme.model import iso
+from chyme.vault.open_vault import OpenVault
 from chyme.vault.private_files import FILE_NAME as PRIVATE
 from chyme.vault.trash import FOLDER as TRASH
 from chyme.vault.watch.ignore_rules import FILE_NAME as IGNORE
 from chyme.vault.watch.ignore_rules import IgnoreRules
 
-STATE_PART, SERVER_PART, FILE_PART, TRASH_PART = "state/", "server/", "files/", "trash/"
 PREFIX = ".chyme-backup-"
 
 
@@ -45,18 +44,20 @@ class BackupResult:
     missing: tuple[str, ...]
 
 
-def back_up(app: App, target: Path, *, with_files: bool = False, with_trash: bool = False) -> BackupResult:
+def back_up(
+    open_vault: OpenVault, settings: Settings, target: Path, *, with_files: bool = False, with_trash: bool = False
+) -> BackupResult:
     """Write the archive and return once it is on disk. `target` may be a folder. Nothing is ever overwritten."""
-    archive = _archive_path(app, target)
+    archive = _archive_path(open_vault.folder.root, target)
     try:
         with temporary_folder(archive.parent, PREFIX) as folder:
             partial = folder / "archive"
             with os.fdopen(os.open(partial, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb") as stream:
-                collector = _Collector(app, stream)
-                collector.add_databases(folder)
+                collector = _Collector(open_vault, stream)
+                collector.add_databases(folder, server_folder(settings) / SERVER)
                 collector.add_settings_and_rules()
                 if with_trash:
-                    collector.add_tree(app.state / TRASH, TRASH_PART)
+                    collector.add_tree(open_vault.state / TRASH, TRASH_PART)
                 if with_files:
                     collector.add_originals()
                 collector.finish()
@@ -74,20 +75,20 @@ def back_up(app: App, target: Path, *, with_files: bool = False, with_trash: boo
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             raise DiskFull(
                 f"{archive}: there is not enough room for a backup; nothing was left behind. It takes the size of "
-                f"{app.database.path} twice, for a while; make room, or choose another disk"
+                f"{open_vault.database.path} twice, for a while; make room, or choose another disk"
             ) from error
         raise VaultError(f"{archive}: the backup could not be written ({error.strerror})") from error
 
 
-def _archive_path(app: App, target: Path) -> Path:
+def _archive_path(root: Path, target: Path) -> Path:
     if target.is_dir():
         stamp = now().strftime("%Y%m%dT%H%M%SZ")
-        target = target / f"chyme-{app.vault.root.name}-{stamp}.tar"
+        target = target / f"chyme-{root.name}-{stamp}.tar"
     archive = target.absolute()
     parent = archive.parent.resolve()
     if not parent.is_dir():
         raise UsageError(f"{archive.parent}: there is no such folder; make it first")
-    if parent == app.vault.root or parent.is_relative_to(app.vault.root):
+    if parent.is_relative_to(root):
         raise UsageError(
             f"{archive}: is inside the vault, where it would be digested and lost with it; say where: "
             "chyme backup /somewhere/else/"
@@ -106,19 +107,16 @@ def _give_final_name(partial: Path, archive: Path) -> int:
         raise UsageError(f"{archive}: is there already, and nothing is overwritten; choose another name") from None
     except OSError:  # this file system has no hard links
         partial.rename(archive)
-    folder = os.open(archive.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+    sync(archive.parent)
     return size
 
 
 class _Collector:
     """Collects what goes into one archive."""
 
-    def __init__(self, app: App, stream: IO[bytes]) -> None:
-        self._app = app
+    def __init__(self, open_vault: OpenVault, stream: IO[bytes]) -> None:
+        self._folder = open_vault.folder
+        self._database = open_vault.database.path
         self.writer = ArchiveWriter(stream)
         self.changed: list[str] = []
         self.missing: list[str] = []
@@ -127,13 +125,12 @@ class _Collector:
         self._server_schema: int | None = None
         self._counts: dict[str, int] = {}
 
-    def add_databases(self, folder: Path) -> None:
+    def add_databases(self, folder: Path, accounts: Path) -> None:
         """Add the vault's database as it is now, and the server's if there is one."""
         copy = folder / DATABASE
-        copies.copy_into(self._app.database.path, copy)
+        copies.copy_into(self._database, copy)
         self._schema, self._counts = copies.schema_of(copy), copies.counts(copy)
         self._add_and_remove(STATE_PART + DATABASE, copy)
-        accounts = server_folder(self._app.settings) / SERVER
         if accounts.exists():
             copy = folder / SERVER
             copies.copy_into(accounts, copy)
@@ -143,20 +140,20 @@ class _Collector:
 
     def add_settings_and_rules(self) -> None:
         """Add the settings, and the lists of ignored and private files."""
-        root = self._app.vault.root
+        root = self._folder.root
         self._add_file(STATE_PART + SETTINGS, os.fspath(root / STATE / SETTINGS), optional=True)
         for name in (IGNORE, PRIVATE):
             self._add_file(FILE_PART + name, os.fspath(root / name), optional=True)
 
     def add_originals(self) -> None:
         """Add every file of the vault that is not ignored; a link is stored as the file it points to."""
-        self.add_tree(self._app.vault.root, FILE_PART, IgnoreRules(self._app.vault.root))
+        self.add_tree(self._folder.root, FILE_PART, IgnoreRules(self._folder.root))
 
     def add_tree(self, root: Path, prefix: str, ignore: IgnoreRules | None = None) -> None:
         """Add all files below a folder."""
         for relative in _walk(os.fspath(root), ignore, lambda folder: self.missing.append(prefix + folder)):
             path = os.path.join(root, relative)
-            if os.path.islink(path) and self._app.vault.link_target(path) is None:
+            if os.path.islink(path) and self._folder.link_target(path) is None:
                 continue
             self._add_file(prefix + relative, path)
 
@@ -165,7 +162,7 @@ class _Collector:
             {
                 "chyme": __version__,
                 "made_at": self._made_at,
-                "vault": self._app.vault.root.name,
+                "vault": self._folder.root.name,
                 "schema": self._schema,
                 "server_schema": self._server_schema,
                 "counts": self._counts,

@@ -8,7 +8,6 @@ import json
 import os
 import shutil
 import sqlite3
-import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
@@ -17,19 +16,20 @@ from pathlib import Path
 from sqlite3 import Connection
 
 from chyme import digesters
-from chyme.application.app import App, open_app
+from chyme.application.app import open_app
 from chyme.application.backup import salvaged_rows
-from chyme.application.backup.capture_restore import Capture, find_intact_captures, restore_captures
-from chyme.application.backup.temporary_folder import temporary_folder
+from chyme.application.backup.file_replacement import keep_as, sync, temporary_folder
+from chyme.application.backup.salvaged_rows import Capture, find_intact_captures, restore_captures
 from chyme.application.digester_config import config_of
 from chyme.application.settings import Settings
 from chyme.core.clock import now
 from chyme.core.files.vault_folder import STATE, Vault, decode_path
+from chyme.core.pipeline.registry_rules import Rules
 from chyme.core.store import files
 from chyme.core.store.rescue.salvage import OldFile, SalvagedData, salvage
 from chyme.core.store.sqlite import copies
 from chyme.core.store.sqlite.damage import diagnose
-from chyme.core.store.sqlite.database import FILE_NAME, SCHEMA
+from chyme.core.store.sqlite.database import FILE_NAME, SCHEMA, Database
 from chyme.errors import UsageError, VaultError
 from chyme.model import File, iso
 from chyme.search.tables import file_terms
@@ -94,8 +94,8 @@ def rescue_vault(root: Path, settings: Settings, *, dry_run: bool, force: bool) 
             return result
         with temporary_folder(state, PREFIX) as folder:
             with open_app(vault.root, replace(settings, state_dir=os.fspath(folder / "new")), create=True) as app:
-                _scan(app)
-                _restore_salvaged(app, data, result)
+                app.scan_and_settle(seconds=SETTLE_SECONDS)
+                _restore_salvaged(app.database, app.rules, data, result)
             fresh = folder / "new" / FILE_NAME
             copies.remove_owner(fresh)
             copies.merge_journal(fresh)
@@ -126,22 +126,15 @@ def _find_source(target: Path) -> Path:
     return target
 
 
-def _scan(app: App) -> None:
-    """Register every file of the vault."""
-    app.scan()
-    deadline = time.monotonic() + SETTLE_SECONDS
-    while app.scanner.unfinished_count and time.monotonic() < deadline:
-        time.sleep(0.1)
-        app.scanner.recheck_unfinished()
-
-
-def _restore_salvaged(app: App, data: SalvagedData, result: RescueResult) -> None:
+def _restore_salvaged(database: Database, rules: Rules, data: SalvagedData, result: RescueResult) -> None:
     moment = iso(now())
-    new_files = {old_id: file for old_id, old in data.files.items() if (file := _find_file(app, old)) is not None}
+    new_files = {
+        old_id: file for old_id, old in data.files.items() if (file := _find_file(database.read(), old)) is not None
+    }
     # Two old files may map to one, because the other is gone: what was known of the one at this path wins.
     new_files = dict(sorted(new_files.items(), key=lambda item: data.files[item[0]].path != item[1].path))
     new_ids = {old_id: file.id for old_id, file in new_files.items()}
-    result.files, _ = files.counts(app.database.read())
+    result.files, _ = files.counts(database.read())
 
     def put_rows(db: Connection) -> None:
         if data.identity is not None:
@@ -151,7 +144,7 @@ def _restore_salvaged(app: App, data: SalvagedData, result: RescueResult) -> Non
         result.saved["renames"] = salvaged_rows.put_renames(db, data.renames, new_ids)
         result.saved["ai_calls"] = salvaged_rows.put_calls(db, data.ai_calls, new_ids)
 
-    app.database.write(put_rows)
+    database.write(put_rows)
     edits = defaultdict[int, dict[str, object]](dict)
     for (old_id, name), (value, _) in data.edits.items():
         edits[old_id][name] = json.loads(value)
@@ -162,37 +155,36 @@ def _restore_salvaged(app: App, data: SalvagedData, result: RescueResult) -> Non
         captured_outputs[old_id].append(output)
     for old_id, file in reversed(new_files.items()):
         if old_id in captured_outputs:
-            captures = find_intact_captures(data, app.rules, old_id, data.files[old_id], file, captured_outputs[old_id])
-            result.saved["captures"] += _restore_file_captures(app, file, captures, moment)
+            captures = find_intact_captures(data, rules, old_id, data.files[old_id], file, captured_outputs[old_id])
+            result.saved["captures"] += _restore_file_captures(database, rules, file, captures, moment)
         for name, edit in edits.get(old_id, {}).items():
             result.saved["edits"] += _try(
-                app,
+                database,
                 partial(restore_edits, file=file, values={name: edit}, now=moment, refresh_names=file_terms.rewrite),
             )
         if old_id in files_with_voices:
-            app.database.write(partial(file_terms.rewrite, file_id=file.id))
+            database.write(partial(file_terms.rewrite, file_id=file.id))
 
 
-def _restore_file_captures(app: App, file: File, captures: list[Capture], moment: str) -> int:
+def _restore_file_captures(database: Database, rules: Rules, file: File, captures: list[Capture], moment: str) -> int:
     """Return how many are in the new database. One that it refuses does not keep the others out."""
-    restore_into = partial(restore_captures, rules=app.rules, file=file, now=moment)
-    if _try(app, partial(restore_into, captures=captures)):
+    restore_into = partial(restore_captures, rules=rules, file=file, now=moment)
+    if _try(database, partial(restore_into, captures=captures)):
         return len(captures)
-    return sum(_try(app, partial(restore_into, captures=[capture])) for capture in captures)
+    return sum(_try(database, partial(restore_into, captures=[capture])) for capture in captures)
 
 
-def _try(app: App, work: Callable[[Connection], object]) -> bool:
+def _try(database: Database, work: Callable[[Connection], object]) -> bool:
     """Return whether the database accepted it. Salvaged data may be anything: a number for a text, half a character."""
     try:
-        app.database.write(work)
+        database.write(work)
     except (sqlite3.IntegrityError, UnicodeError, RecursionError):
         return False
     return True
 
 
-def _find_file(app: App, old: OldFile) -> File | None:
+def _find_file(db: Connection, old: OldFile) -> File | None:
     """Return the file at the same path, or else the only one with the same content."""
-    db = app.database.read()
     file = files.by_path(db, old.path)
     if file is None and old.hash:
         same = files.same_content(db, old.hash, 2)
@@ -208,24 +200,12 @@ def _replace(fresh: Path, target: Path) -> list[str]:
     for suffix in ("-wal", ""):
         source, dated = Path(f"{target}{suffix}"), Path(f"{aside}{suffix}")
         if source.exists():
-            try:
-                os.link(source, dated)
-            except OSError:  # a file system without hard links
-                shutil.copy2(source, dated)
+            keep_as(source, dated)
             renamed.append(os.fspath(dated))
-    _sync(target.parent)
+    sync(target.parent)
     for suffix in ("-wal", "-shm"):  # SQLite must not read them into the new one
         Path(f"{target}{suffix}").unlink(missing_ok=True)
-    with fresh.open("rb") as stream:
-        os.fsync(stream.fileno())
+    sync(fresh)
     fresh.replace(target)
-    _sync(target.parent)
+    sync(target.parent)
     return renamed[::-1]
-
-
-def _sync(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -16,13 +16,22 @@ from typing import IO
 
 from chyme.accounts.tables.server_database import FILE_NAME as SERVER
 from chyme.accounts.tables.server_database import SCHEMA as SERVER_SCHEMA
-from chyme.application.backup.archive import Manifest, Part, copy_part, is_safe_name, manifest_of, parts_of
-from chyme.application.backup.creation import FILE_PART, SERVER_PART, STATE_PART, TRASH_PART
+from chyme.application.backup.archive import (
+    FILE_PART,
+    SERVER_PART,
+    STATE_PART,
+    TRASH_PART,
+    Manifest,
+    Part,
+    copy_part,
+    is_safe_name,
+    manifest_of,
+    parts_of,
+)
+from chyme.application.backup.file_replacement import keep_as, sync, temporary_folder
 from chyme.application.backup.portable_settings import merge_settings
-from chyme.application.backup.temporary_folder import temporary_folder
-from chyme.application.server_vaults import server_folder
 from chyme.application.settings import FILE_NAME as SETTINGS
-from chyme.application.settings import read_settings
+from chyme.application.settings import read_settings, server_folder
 from chyme.core.clock import now
 from chyme.core.files.permissions import FOLDER_MODE, make_private_folder, make_private_state, tighten_state
 from chyme.core.files.vault_folder import STATE, is_state
@@ -266,21 +275,13 @@ def _install_accounts(work: _Restore, accounts: Path) -> None:
 
 def _replace(fresh: Path, target: Path, aside: list[str]) -> None:
     """Replace a file, which gets a dated name beside the new one. One of both is there at any moment."""
-    with fresh.open("rb") as stream:
-        os.fsync(stream.fileno())
+    sync(fresh)
     if target.exists() and not (_same_content(fresh, target) and target.suffix != ".db"):
         before = target.with_name(f"{target.stem}.before-{now().strftime('%Y%m%dT%H%M%S%fZ')}{target.suffix}")
         for suffix in ("-wal", "-shm"):  # left by a broken database: SQLite must not read them into the new one
             with contextlib.suppress(FileNotFoundError):
                 Path(f"{target}{suffix}").rename(f"{before}{suffix}")
-        try:
-            os.link(target, before)
-        except OSError:
-            shutil.copy2(target, before)
+        keep_as(target, before)
         aside.append(os.fspath(before))
     fresh.replace(target)
-    folder = os.open(target.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+    sync(target.parent)

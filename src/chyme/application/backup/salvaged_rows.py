@@ -1,18 +1,29 @@
-"""Write salvaged rows into a new database: tag rules, people, voices, model calls, renames, the identity.
+"""Writes salvaged data into a new database: tag rules, people, voices, model calls, renames, captured web pages.
 
 A row that the schema refuses is left out: some of its bytes were overwritten, or another row took its place.
 """
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from sqlite3 import Connection, IntegrityError
 
-from chyme.core.store import vault_properties
+from chyme.core.pipeline import output_updates
+from chyme.core.pipeline.output_preparation import PreparedOutput, prepare_output
+from chyme.core.pipeline.registry_rules import Rules
+from chyme.core.store import artifacts as sqlar
+from chyme.core.store import digests, documents, text_places, vault_properties
 from chyme.core.store.rescue.page_reader import Row, Value
-from chyme.core.store.rescue.salvage import SalvagedData
+from chyme.core.store.rescue.salvage import OldDigest, OldFile, SalvagedData
+from chyme.digester import Title
+from chyme.model import THUMBNAIL, Artifact, File, Output
+from chyme.search.tables import file_terms
 from chyme.speech.people.names import fold_name
+from chyme.text.titles import title_from_json
+from chyme.understanding.description import describe
 from chyme.understanding.tables import tags
 
 LARGEST_ID = 1 << 53  # SQLite assigns no ids beyond its largest one
@@ -111,3 +122,51 @@ def put_calls(db: Connection, calls: Mapping[int, Row], new_ids: Mapping[int, in
             values[9] = "lost"
         count += _insert(db, "ai_calls", values)
     return count
+
+
+@dataclass(frozen=True, slots=True)
+class Capture:
+    """One output of a captured page, intact according to its hash."""
+
+    digest: OldDigest
+    prepared: PreparedOutput
+
+
+def find_intact_captures(
+    salvaged: SalvagedData, rules: Rules, old_id: int, old: OldFile, file: File, outputs: Sequence[str]
+) -> list[Capture]:
+    """Return the captured outputs of a file of which every byte is as recorded."""
+    intact = []
+    for name in outputs if old.hash in ("", file.hash) else ():
+        digest = salvaged.captures[old_id, name]
+        try:
+            contents = salvaged.artifacts_of(old.path, name)
+        except zlib.error:
+            continue
+        artifacts = tuple(Artifact(filename, data) for filename, data in contents.items())
+        places = tuple(place for _, place in sorted(salvaged.places.get((old_id, name), {}).items()))
+        prepared = prepare_output(Output(name, digest.content, artifacts, places=places), rules.form_of(name))
+        if prepared.content_hash == digest.content_hash:
+            intact.append(Capture(digest, prepared))
+    return intact
+
+
+def restore_captures(db: Connection, rules: Rules, file: File, captures: Sequence[Capture], now: str) -> None:
+    """Complete these outputs as they were, with their artifacts; outputs that read them are made again."""
+    for capture in captures:
+        digest, prepared = capture.digest, capture.prepared
+        name = digest.digester
+        sqlar_name = sqlar.replace(db, file.path, name, prepared.artifacts, file.stamp.mtime_ns // 10**9)
+        text_places.replace(db, file.id, name, prepared.output.places)
+        unskip(db, file.id, name)  # its settings may have changed since
+        digests.complete(
+            db, file.id, name, digest.content, digest.content_hash, sqlar_name, digest.recipe, digest.input_hash,
+            None, now,
+        )  # fmt: skip
+        if rules.traits[name].title is Title.OWN and documents.set_found_title(
+            db, file.id, title_from_json(digest.content)
+        ):
+            describe(db, file.id, now, file_terms.rewrite)
+        if any(artifact.filename == THUMBNAIL for artifact in prepared.artifacts):
+            documents.set_thumbnail(db, file.id, name, prepared.pages)
+    output_updates.update_document(db, rules, file, digests.of_file(db, file.id), now)

@@ -33,7 +33,7 @@ class Family:
     idle_seconds: float = 60.0
     recycle_growth_bytes: int = 256 << 20
     memory_setting: str = "parser_memory_mb"  # the setting that error messages tell people to raise
-    door: bool = False  # its digesters may go out, through the guard
+    may_connect: bool = False  # to other hosts, through the guard
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ class Runner:
         scratch_bytes: int = 1 << 30,
         answer_bytes: int = 256 << 20,
         start_seconds: float = 60.0,
-        door: ConnectionServer | None = None,
+        connection_server: ConnectionServer | None = None,
     ) -> None:
         folders = tuple(str(folder.absolute()) for folder in import_from)
         self._child_config = ChildConfig(
@@ -82,7 +82,9 @@ class Runner:
         )
         self._launcher = ChildLauncher()
         self._groups = {
-            name: _Group(name, family, self._child_config, self._launcher, door if family.door else None)
+            name: _Group(
+                name, family, self._child_config, self._launcher, connection_server if family.may_connect else None
+            )
             for name, family in families.items()
         }
         shortest = min((family.idle_seconds for family in families.values()), default=60.0)

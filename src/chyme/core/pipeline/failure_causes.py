@@ -34,7 +34,7 @@ class Cause:
     """Why something failed, as far as it is so for others, too."""
 
     alike: str  # without names, paths, numbers and quotes: equal for all that fail for the same cause
-    told: str  # as it was told, without the name of the file
+    message: str  # without the name of the file
     way_out: str
 
 
@@ -44,13 +44,13 @@ def cause_of(message: str, path: str, category: str) -> Cause:
     text = message
     for known in (path, name):
         text = text.removeprefix(f"{known}: ")
-    told, _, way_out = text.partition("; ")
-    alike = told
+    reason, _, way_out = text.partition("; ")
+    alike = reason
     for known in (path, name):
         alike = alike.replace(known, _LEFT_OUT) if known else alike
     for pattern in (_ADDRESS, _QUOTED, _FILE, _HOST, _NUMBER):
         alike = pattern.sub(_LEFT_OUT, alike)
-    return Cause(alike, told, way_out or REMEDIES.get(category, "retry it"))
+    return Cause(alike, reason, way_out or REMEDIES.get(category, "retry it"))
 
 
 def group_id(digester: str, category: str, alike: str) -> str:

@@ -10,13 +10,9 @@ from chyme.core.pipeline.failure_causes import Cause, cause_of, group_id
 from chyme.core.store import failed_digests
 from chyme.core.store.failed_digests import Failure
 from chyme.core.store.sqlite.database import Database
-from chyme.errors import Category, UsageError
+from chyme.errors import Category, NotFound
 
 SAMPLES = 5
-
-
-class NoSuchGroup(UsageError):
-    """Nothing fails for this cause, or nothing does any more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +48,7 @@ class _Group:
     maker: OutputDigester
     category: str
     cause: Cause
-    same: bool = True  # whether all were told in the same words
+    same: bool = True  # whether all have the same message
     files: set[int] = field(default_factory=set)
     samples: list[str] = field(default_factory=list)
     digests: int = 0
@@ -61,7 +57,7 @@ class _Group:
     again_at: str | None = None
 
     def add(self, failure: Failure, cause: Cause) -> None:
-        self.same &= cause.told == self.cause.told
+        self.same &= cause.message == self.cause.message
         if failure.file_id not in self.files:
             insort(self.samples, failure.path)
             del self.samples[SAMPLES:]
@@ -94,14 +90,14 @@ class Failures:
             if group is None:
                 group = found[id_] = _Group(maker, failure.category, cause)
             group.add(failure, cause)
-        told = [_told(id_, group) for id_, group in found.items()]
-        return sorted(told, key=lambda group: (-group.files, group.digester, group.cause))
+        groups = [_summarise(id_, group) for id_, group in found.items()]
+        return sorted(groups, key=lambda group: (-group.files, group.digester, group.cause))
 
     def retry(self, group: str) -> int:
-        """Have all of one group tried again, and nothing else. Returns how many digests; NoSuchGroup when none."""
+        """Have all of one group tried again, and nothing else. Returns how many digests; NotFound when none."""
         members = [failure for id_, _, failure, _ in self._each() if id_ == group]
         if not members:
-            raise NoSuchGroup("nothing fails for this cause any more; look at the failures anew")
+            raise NotFound("nothing fails for this cause any more; look at the failures anew")
         return self._retry(members)
 
     def _each(self) -> Iterator[tuple[str, OutputDigester, Failure, Cause]]:
@@ -116,17 +112,17 @@ class Failures:
 
 
 def _follows(failure: Failure, maker: OutputDigester, failed: Set[tuple[int, str]]) -> bool:
-    """Whether it failed because what it reads did: that is told there, and once it is made, so is this."""
+    """Whether it failed because what it reads did: that is reported there, and once it is made, so is this."""
     return failure.category == Category.VALIDATION and any((failure.file_id, name) in failed for name in maker.reads)
 
 
-def _told(id_: str, group: _Group) -> FailureGroup:
+def _summarise(id_: str, group: _Group) -> FailureGroup:
     return FailureGroup(
         id_,
         group.maker.name,
         group.maker.label,
         group.category,
-        group.cause.told if group.same else group.cause.alike,
+        group.cause.message if group.same else group.cause.alike,
         group.cause.way_out,
         len(group.files),
         group.digests,

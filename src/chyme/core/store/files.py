@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from sqlite3 import Connection
 from typing import Any
 
+from chyme.errors import UsageError
 from chyme.model import File, Kind, Seen, Stamp
 
 TRASHED = ".chyme/trashed/"  # placeholder path of a file that a person put into the trash; never on disk
@@ -34,6 +35,19 @@ def by_path(db: Connection, path: str) -> File | None:
     """The file at this path, vanished or not."""
     row = db.execute(f"SELECT {_COLUMNS} FROM files WHERE path = ?", (path,)).fetchone()
     return _from_row(row) if row else None
+
+
+def find(db: Connection, path: str) -> File:
+    """The same; raises UsageError if there is none."""
+    file = by_path(db, path)
+    if file is None:
+        raise unknown_file(path)
+    return file
+
+
+def unknown_file(path: str) -> UsageError:
+    """The error for a path at which the vault has no file."""
+    return UsageError(f"{path}: is not a file of this vault; 'chyme digest' takes in what is new")
 
 
 def in_folder(db: Connection, folder: str) -> dict[str, File]:

@@ -15,8 +15,6 @@ from chyme.errors import EngineUnavailable
 from chyme.imaging.ocr.engines import unread_note
 from chyme.model import Place
 from chyme.text.display import format_ranges
-from chyme.imaging.ocr.engines import unread_note
-from chyme.text.display import format_ranges
 
 if TYPE_CHECKING:
     import pypdfium2  # type: ignore[import-untyped]

@@ -26,7 +26,7 @@ COMMANDS = {
     "users": "users",
     "tokens": "tokens",
     "digest": "digest",
-    "add": "add",
+    "add": "links",
     "links": "links",
     "search": "search",
     "similar": "search",
@@ -49,7 +49,7 @@ COMMANDS = {
     "weights": "weights",
     "backup": "backup",
     "restore": "backup",
-    "rescue": "rescue",
+    "rescue": "backup",
     "export": "backup",
     "mcp": "mcp",
 }

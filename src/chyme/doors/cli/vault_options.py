@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import os
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -48,3 +50,40 @@ def open_vault(vault: Path | None, *, create: bool = False) -> Iterator[App]:
 def print_json(value: object) -> None:
     """Print JSON to standard output; works for names that are not valid text."""
     click.echo(json.dumps(value, ensure_ascii=False, indent=2, default=str).encode("utf-8", "replace"))
+
+
+@dataclass(frozen=True, slots=True)
+class GroupOptions:
+    """Which vault is meant, and whether to answer in JSON."""
+
+    vault: Path | None
+    as_json: bool
+
+
+def group_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Add --vault and --json to a command of a group whose `ctx.obj` is a GroupOptions.
+
+    The command gets the options of both places, joined, as its first argument.
+    """
+
+    @vault_options
+    @click.pass_obj
+    @functools.wraps(command)
+    def with_options(group: GroupOptions, /, vault: Path | None, as_json: bool, **arguments: Any) -> None:
+        command(GroupOptions(vault or group.vault, as_json or group.as_json), **arguments)
+
+    return with_options
+
+
+def vault_group(command: Callable[[GroupOptions], None]) -> click.Group:
+    """Make a command group with --vault and --json; without a subcommand, `command` runs."""
+
+    @click.group(command.__name__, help=command.__doc__, invoke_without_command=True)
+    @vault_options
+    @click.pass_context
+    def group(ctx: click.Context, vault: Path | None, as_json: bool) -> None:
+        ctx.obj = GroupOptions(vault, as_json)
+        if ctx.invoked_subcommand is None:
+            command(ctx.obj)
+
+    return group

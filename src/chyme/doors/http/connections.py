@@ -6,11 +6,11 @@ import logging
 import time
 from collections import Counter, OrderedDict, deque
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
 
 from chyme.accounts.login_throttle import network_key
-from chyme.doors.http.connection_limits import ConnectionLimits
 from chyme.doors.http.request_origin import Network, is_trusted_proxy
 
 log = logging.getLogger(__name__)
@@ -18,6 +18,10 @@ log = logging.getLogger(__name__)
 LOG_SECONDS = 60.0  # between two lines, however many connections are closed
 STALLED_SECONDS = 5.0  # without progress, after which a request under way may be closed to make room
 ACCEPTS_AT_ONCE = 16  # per wake-up of the listener: so many descriptors may be open before they are counted
+MAX_CONNECTIONS = 1000  # connections: enough for a household or a team, and not too much for its memory
+MIN_CONNECTIONS = 16
+DESCRIPTORS_OF_SERVER = 128  # the log, pipes to child processes, sockets of the network guard
+DESCRIPTORS_OF_VAULT = 128  # database connections of threads, inotify, locks, caches
 
 
 class Reason(StrEnum):
@@ -199,3 +203,26 @@ class Connections:
 def address_key(client: tuple[str, int] | None) -> str:
     """Return one key for all connections of a client; an IPv6 /64 network counts as one."""
     return network_key(client[0] if client is not None else "")
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectionLimits:
+    """What the server allows its clients."""
+
+    total: int
+    per_address: int
+    head_seconds: float  # for a complete request head, counted from its first byte or from the connect
+    stall_seconds: float  # for the next part of a body, or for reading the next part of a response
+
+
+def limit_connections(
+    descriptors: int, vaults: int, total: int, per_address: int, head_seconds: float, stall_seconds: float
+) -> ConnectionLimits:
+    """Limits that stay below the descriptor limit of the process. 0 for `total` or `per_address` means the default.
+
+    A connection counts twice: it may have a file open that it sends or receives. One address gets half of all
+    connections by default, so that a single client cannot keep all others out.
+    """
+    available = (descriptors - DESCRIPTORS_OF_SERVER - DESCRIPTORS_OF_VAULT * vaults) // 2
+    total = max(MIN_CONNECTIONS, min(total or MAX_CONNECTIONS, available))
+    return ConnectionLimits(total, min(total, per_address or total // 2), head_seconds, stall_seconds)

@@ -8,8 +8,8 @@ from typing import Any
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 
-from chyme.doors.http.not_found import NotFound
-from chyme.errors import ChymeError, VaultError
+from chyme.application.app import App
+from chyme.errors import ChymeError, NotFound, VaultError
 
 MEDIA_TYPE = "application/problem+json"
 SHOWN = 100  # at most so many characters of the request are quoted
@@ -52,3 +52,9 @@ def describe_validation_error(error: RequestValidationError) -> str:
     location = ".".join(str(part) for part in first["loc"][1:] if first["type"] != "json_invalid")
     where = f"“{location[:SHOWN]}”" if location else "the body"
     return f"{where} has the wrong form: {first['msg'][:SHOWN]}; openapi.json describes the right one"
+
+
+def require_file(app: App, path: str) -> None:
+    """Raise NotFound when there is no such file; a file that was just put there is taken in first."""
+    if not app.open_vault.has_file(path):
+        raise NotFound(f"{path}: is not a file of this vault; one that was put there just now is taken in soon")

@@ -14,8 +14,7 @@ import uvicorn
 
 from chyme.application.server_vaults import ServerVaults
 from chyme.application.settings import Settings
-from chyme.doors.http.connection_limits import ConnectionLimits, limit_connections
-from chyme.doors.http.connections import ACCEPTS_AT_ONCE, Connections
+from chyme.doors.http.connections import ACCEPTS_AT_ONCE, ConnectionLimits, Connections, limit_connections
 from chyme.doors.http.protocol import NOT_HTTP, bounded_protocol
 from chyme.doors.http.server_api import addresses_of, create_server_app
 from chyme.errors import UsageError

@@ -7,7 +7,6 @@ import sqlite3
 from collections.abc import AsyncIterator, Callable, Mapping
 
 from fastapi import FastAPI, Request
-from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp
@@ -15,8 +14,8 @@ from starlette.types import ASGIApp
 from chyme.application.server_vaults import ServerVaults
 from chyme.application.settings import Settings
 from chyme.doors.http.access_middleware import AccessMiddleware, Addresses
-from chyme.doors.http.body_limits import BodyMemory
-from chyme.doors.http.problem_details import RESPONSES, describe_validation_error, status_of
+from chyme.doors.http.problem_details import RESPONSES
+from chyme.doors.http.request_bodies import BodyMemory
 from chyme.doors.http.request_log import RequestLog
 from chyme.doors.http.request_origin import parse_networks
 from chyme.doors.http.routes.metrics import add_metrics
@@ -24,8 +23,8 @@ from chyme.doors.http.static_files import Static
 from chyme.doors.http.vault_api import create_vault_api
 from chyme.doors.http.vault_router import VaultRouter
 from chyme.doors.page import account, login
-from chyme.doors.page.error_pages import internal_error_response, server_error_response
-from chyme.errors import ChymeError, UsageError
+from chyme.doors.page.error_pages import add_error_handlers, server_error_response
+from chyme.errors import UsageError
 
 Lifespan = Callable[[FastAPI], contextlib.AbstractAsyncContextManager[None]]
 
@@ -62,26 +61,16 @@ def create_server_api(server_vaults: ServerVaults, prepare: Callable[[FastAPI], 
         responses=RESPONSES,
     )
 
-    @api.exception_handler(ChymeError)
-    def chyme_error(request: Request, error: ChymeError) -> Response:
-        return server_error_response(request, status_of(error), str(error))
+    add_error_handlers(api, server_error_response)
 
     @api.exception_handler(sqlite3.DatabaseError)
     def database_error(_request: Request, error: sqlite3.DatabaseError) -> Response:
         with server_vaults.authenticator.explain_damage():
             raise error
 
-    @api.exception_handler(RequestValidationError)
-    def validation_error(request: Request, error: RequestValidationError) -> Response:
-        return server_error_response(request, 422, describe_validation_error(error))
-
     @api.exception_handler(HTTPException)
     def http_error(request: Request, error: HTTPException) -> Response:
         return server_error_response(request, error.status_code, str(error.detail), dict(error.headers or {}))
-
-    @api.exception_handler(Exception)
-    def unexpected_error(request: Request, _error: Exception) -> Response:
-        return internal_error_response(request, request.state.request_id)
 
     @api.get("/healthz")
     def healthz() -> dict[str, str]:

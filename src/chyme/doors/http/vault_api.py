@@ -5,7 +5,6 @@ from __future__ import annotations
 import sqlite3
 
 from fastapi import Depends, FastAPI, Request
-from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
 from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
@@ -13,7 +12,7 @@ from starlette.routing import Match, Route
 
 from chyme import __version__
 from chyme.application.app import App
-from chyme.doors.http.problem_details import RESPONSES, describe_validation_error, status_of
+from chyme.doors.http.problem_details import RESPONSES, status_of
 from chyme.doors.http.routes import (
     bulk_jobs,
     content,
@@ -22,44 +21,29 @@ from chyme.doors.http.routes import (
     document_edits,
     events,
     export,
-    failures,
     files,
     links,
     mcp,
-    outdated_digests,
     people,
     search,
     settings,
     spending,
     tags,
     uploads,
-    vanished_files,
 )
-from chyme.doors.page.all_pages import PAGES
-from chyme.doors.page.error_pages import error_response, internal_error_response
+from chyme.doors.page import activity, file, trash, vault
+from chyme.doors.page import people as people_page
+from chyme.doors.page import settings as settings_page
+from chyme.doors.page import tags as tags_page
+from chyme.doors.page.error_pages import add_error_handlers, error_response
 from chyme.errors import ChymeError
 
+# The `add_routes` of each module adds its routes to the HTTP application of an opened vault.
 API = (
-    mcp,
-    search,
-    digests,
-    files,
-    content,
-    uploads,
-    links,
-    document_edits,
-    bulk_jobs,
-    failures,
-    digesters,
-    tags,
-    people,
-    events,
-    export,
-    outdated_digests,
-    spending,
-    settings,
-    vanished_files,
+    *(mcp, search, digests, files, content, uploads, links, document_edits, bulk_jobs),
+    *(digesters, tags, people, events, export, spending, settings),
 )
+PAGES = (vault, file, people_page, tags_page, activity, settings_page, trash)
 
 
 def create_vault_api(app: App) -> FastAPI:
@@ -79,9 +63,7 @@ def create_vault_api(app: App) -> FastAPI:
         dependencies=[Depends(set_page_state)],
     )
 
-    @api.exception_handler(ChymeError)
-    def chyme_error(request: Request, error: ChymeError) -> Response:
-        return error_response(request, status_of(error), str(error))
+    add_error_handlers(api, error_response)
 
     @api.exception_handler(sqlite3.DatabaseError)
     def database_error(request: Request, error: sqlite3.DatabaseError) -> Response:
@@ -90,20 +72,12 @@ def create_vault_api(app: App) -> FastAPI:
             raise error
         return error_response(request, status_of(explained), str(explained))
 
-    @api.exception_handler(RequestValidationError)
-    def validation_error(request: Request, error: RequestValidationError) -> Response:
-        return error_response(request, 422, describe_validation_error(error))
-
     @api.exception_handler(HTTPException)
     def http_error(request: Request, error: HTTPException) -> Response:
         headers = dict(error.headers or {})
         if error.status_code == 405:
             headers["Allow"] = ", ".join(sorted(_allowed_methods(api, request)))
         return error_response(request, error.status_code, str(error.detail), headers)
-
-    @api.exception_handler(Exception)
-    def unexpected_error(request: Request, _error: Exception) -> Response:
-        return internal_error_response(request, getattr(request.state, "request_id", "-"))
 
     for module in API:
         module.add_routes(api, app)

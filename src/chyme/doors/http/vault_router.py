@@ -13,8 +13,8 @@ from starlette.types import Message, Receive, Scope, Send
 
 from chyme.accounts.permissions import Right, Visitor
 from chyme.application.server_vaults import ServerVaults
-from chyme.doors.http.body_limits import TOO_LARGE, BodyMemory, declares_too_large
 from chyme.doors.http.problem_details import problem_response
+from chyme.doors.http.request_bodies import TOO_LARGE, BodyMemory, declares_too_large
 from chyme.doors.http.request_origin import SAFE_METHODS
 from chyme.doors.page.error_pages import server_error_response
 

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable
 from typing import Annotated, Any, Literal, TypeVar
 
+import anyio
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ResourceNotFoundError, ToolError
 from mcp_types import CallToolResult, TextContent, ToolAnnotations
@@ -13,7 +14,7 @@ from pydantic import BaseModel, Field
 
 from chyme import __version__
 from chyme.application.app import App
-from chyme.doors.mcp import answers, text_answers
+from chyme.doors.mcp import answers
 from chyme.doors.mcp.schemas import Hits, Listing, Reading
 from chyme.errors import ChymeError
 from chyme.model import Kind
@@ -72,7 +73,7 @@ def create_server(app: App) -> MCPServer[Any]:
         Each hit has a snippet and a citation: path, page, second and speaker of a recording, or part of a picture.
         """
         return _run_tool(
-            lambda: answers.search(app, _base_url(ctx), query, limit, mode, kind, tag, folder), text_answers.format_hits
+            lambda: answers.search(app, _base_url(ctx), query, limit, mode, kind, tag, folder), answers.format_hits
         )
 
     @server.tool(title="Read a file", annotations=READ_ONLY)
@@ -87,9 +88,7 @@ def create_server(app: App) -> MCPServer[Any]:
 
         It comes in pieces with page, second and speaker, to cite from. Long files go on at `next_offset`.
         """
-        return _run_tool(
-            lambda: answers.read(app, _base_url(ctx), path, page, offset, limit), text_answers.format_reading
-        )
+        return _run_tool(lambda: answers.read(app, _base_url(ctx), path, page, offset, limit), answers.format_reading)
 
     @server.tool(name="list", title="List files", annotations=READ_ONLY)
     def list_(
@@ -116,7 +115,7 @@ def create_server(app: App) -> MCPServer[Any]:
                 cursor=cursor,
                 limit=limit,
             ),
-            text_answers.format_listing,
+            answers.format_listing,
         )
 
     @server.tool(title="What is new", annotations=READ_ONLY)
@@ -126,7 +125,7 @@ def create_server(app: App) -> MCPServer[Any]:
         limit: Annotated[int, Field(ge=1, le=MOST_FILES, description="How many files.")] = 20,
     ) -> Annotated[CallToolResult, Listing]:
         """List what came into the vault lately, newest first."""
-        return _run_tool(lambda: answers.list_recent(app, _base_url(ctx), days, limit), text_answers.format_listing)
+        return _run_tool(lambda: answers.list_recent(app, _base_url(ctx), days, limit), answers.format_listing)
 
     @server.resource(
         "chyme://file/{+path}",
@@ -137,7 +136,7 @@ def create_server(app: App) -> MCPServer[Any]:
     )
     def file(path: str) -> str:
         try:
-            return text_answers.format_reading(answers.read(app, "", path, None, 0, MOST_CHARACTERS))
+            return answers.format_reading(answers.read(app, "", path, None, 0, MOST_CHARACTERS))
         except ChymeError as error:
             raise ResourceNotFoundError(str(error)) from error
 
@@ -171,3 +170,9 @@ def _base_url(ctx: Context[Any, Any]) -> str:
 
 
 assert set(STATES) == set(_STATES.__args__) and set(Kind) == set(_KINDS.__args__)  # type: ignore[attr-defined]
+
+
+def run_stdio(app: App) -> None:
+    """Return when standard input ends. Nothing but the protocol is written to standard output."""
+    app.search_index.preload()  # during the handshake
+    anyio.run(create_server(app).run_stdio_async)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from functools import partial
 from typing import Annotated
 
@@ -15,11 +14,10 @@ from chyme.accounts.login_throttle import network_key
 from chyme.accounts.permissions import Right, Visitor
 from chyme.application.server_vaults import ServerVaults
 from chyme.doors.http.access_middleware import retry_after
-from chyme.doors.http.forms import form_of
-from chyme.doors.http.not_found import NotFound
+from chyme.doors.http.request_bodies import form_of
 from chyme.doors.page.login import PasswordHasher, vaults_of
 from chyme.doors.page.rendering import page
-from chyme.errors import UsageError
+from chyme.errors import NotFound, UsageError
 
 CHANGED = "Your password is changed. Everywhere else you are signed out; your tokens stay until you revoke them below."
 KEPT_SECONDS = 60.0  # so long a new secret waits for the browser that created it
@@ -29,18 +27,17 @@ Number = Annotated[int, Path(ge=1, le=2**63 - 1)]
 class NewTokens:
     """New tokens that were not shown yet. Each is shown once, soon, and only to the session that created it."""
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
+    def __init__(self) -> None:
         self._tokens: dict[int | None, tuple[float, NewToken]] = {}
 
     def put(self, visitor: Visitor, token: NewToken) -> None:
-        oldest = self._clock() - KEPT_SECONDS
+        oldest = time.monotonic() - KEPT_SECONDS
         self._tokens = {session: entry for session, entry in self._tokens.items() if entry[0] > oldest}
-        self._tokens[visitor.session_id] = (self._clock(), token)
+        self._tokens[visitor.session_id] = (time.monotonic(), token)
 
     def take(self, visitor: Visitor) -> NewToken | None:
         created_at, token = self._tokens.pop(visitor.session_id, (0.0, None))
-        return token if self._clock() - created_at < KEPT_SECONDS else None
+        return token if time.monotonic() - created_at < KEPT_SECONDS else None
 
 
 def add_routes(api: FastAPI, server_vaults: ServerVaults, password_hasher: PasswordHasher) -> None:

@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
 from typing import Any, Literal
 
 from fastapi import FastAPI, Request
 from fastapi.responses import HTMLResponse
 
 from chyme.application.app import App
-from chyme.application.recent_events import describe_events
+from chyme.application.spending import CallTotals
 from chyme.core.clock import now
-from chyme.core.store import events
-from chyme.doors.page.cost_chart import HEIGHT, WIDTH, cost_bars
-from chyme.doors.page.labels import STATES, format_count, format_dollars, format_duration, format_time_left, labels_of
+from chyme.doors.page.labels import STATES, labels_of
 from chyme.doors.page.rendering import page
 
 DAYS = 30
 JOBS = 8  # unfinished jobs come first
 SHOWN, LOOKED_AT = 25, 200  # lines, and events they are made from: most files have several events
 Part = Literal["now", "states", "failures", "jobs", "outdated", "vanished", "models", "lately"]
+WIDTH, HEIGHT, GAP = 600.0, 96.0, 4.0
+MIN_HEIGHT = 2.0  # the bar of a day with calls is never invisible
 
 
 def add_routes(api: FastAPI, app: App) -> None:
-    """Add these pages to the HTTP application of an opened vault."""
     parts: dict[str, Callable[[], dict[str, Any]]] = {
         "now": lambda: {"progress": app.progress.report().as_json()},
         "states": lambda: {"counts": app.documents.states(), "states": STATES},
@@ -32,7 +33,7 @@ def add_routes(api: FastAPI, app: App) -> None:
         "outdated": lambda: {"outdated": app.list_outdated([], [])},
         "vanished": lambda: _vanished_context(app),
         "models": lambda: _models_context(app),
-        "lately": lambda: {"lately": describe_events(events.latest(app.database.read(), LOOKED_AT), SHOWN)},
+        "lately": lambda: {"lately": app.recent_events(LOOKED_AT, SHOWN)},
     }
 
     @api.get("/activity")
@@ -42,22 +43,12 @@ def add_routes(api: FastAPI, app: App) -> None:
         for name, part in parts.items():
             if name != "outdated":
                 context |= part()
-        return page(request, "activity.html", active="activity", **_helpers(app), **context)
+        return page(request, "activity.html", active="activity", labels=labels_of(app), **context)
 
     @api.get("/ui/activity/{part}")
     def fragment(request: Request, part: Part) -> HTMLResponse:
         """One part of the page, in its current state."""
-        return page(request, f"activity_{part}.html", **_helpers(app), **parts[part]())
-
-
-def _helpers(app: App) -> dict[str, Any]:
-    return {
-        "format_count": format_count,
-        "format_duration": format_duration,
-        "format_time_left": format_time_left,
-        "format_dollars": format_dollars,
-        "labels": labels_of(app),
-    }
+        return page(request, f"activity_{part}.html", labels=labels_of(app), **parts[part]())
 
 
 def _vanished_context(app: App) -> dict[str, Any]:
@@ -79,3 +70,41 @@ def _models_context(app: App) -> dict[str, Any]:
         "width": WIDTH,
         "height": HEIGHT,
     }
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """One day. x, y, width and height are within WIDTH × HEIGHT."""
+
+    day: str
+    account: CallTotals | None
+    x: float
+    y: float
+    width: float
+    height: float
+
+
+@dataclass(frozen=True, slots=True)
+class Bars:
+    """All days, oldest first; what their height stands for, and the amount of the highest bar."""
+
+    of: str  # dollars, or calls where no price is known
+    highest: float
+    bars: tuple[Bar, ...]
+
+
+def cost_bars(accounts: Sequence[CallTotals], today: date, days: int) -> Bars:
+    """Return bars for the last days, including days without a call."""
+    by_day = {totals.name: totals for totals in accounts}
+    priced = any(totals.cost for totals in accounts)
+    amounts = {name: (totals.cost or 0.0) if priced else float(totals.calls) for name, totals in by_day.items()}
+    highest = max(amounts.values(), default=0.0)
+    step = WIDTH / days
+    bars = []
+    for number in range(days):
+        day = (today - timedelta(days=days - 1 - number)).isoformat()
+        amount = amounts.get(day, 0.0)
+        height = max(MIN_HEIGHT, HEIGHT * amount / highest) if amount else 0.0
+        geometry = round(number * step + GAP / 2, 1), round(HEIGHT - height, 1), round(step - GAP, 1), round(height, 1)
+        bars.append(Bar(day, by_day.get(day), *geometry))
+    return Bars("dollars" if priced else "calls", highest, tuple(bars))

@@ -10,11 +10,11 @@ from typing import Any
 from markupsafe import Markup
 
 from chyme.application.app import App
+from chyme.application.file_texts import format_time
 from chyme.core.pipeline.document_state import is_not_applicable
 from chyme.core.pipeline.failure_causes import REMEDIES, cause_of
 from chyme.doors.page.labels import labels_of
 from chyme.doors.page.markdown_html import render_markdown
-from chyme.doors.page.rendering import format_time
 from chyme.errors import Category
 from chyme.model import Form
 from chyme.speech.transcripts.json_format import format_speaker_label, from_json
@@ -104,7 +104,7 @@ def _create_card(row: Mapping[str, Any], path: str, label: str, description: str
         row["attempts"],
         outdated,
         CATEGORY_TEXTS.get(category) if failed else None,
-        cause.told if cause else None,
+        cause.message if cause else None,
         (cause.way_out if cause and failed else None) or (REMEDIES.get(category) if failed else None),
         row["retry_at"] if failed and not row["settled"] else None,
         bool(row["content"]),

@@ -13,14 +13,12 @@ from fastapi.responses import HTMLResponse
 
 from chyme.application.app import App
 from chyme.core.pipeline.failure_causes import REMEDIES, cause_of
-from chyme.core.pipeline.registry_rules import Rules
-from chyme.core.store import files
-from chyme.doors.http.not_found import NotFound, require_file
+from chyme.doors.http.problem_details import require_file
 from chyme.doors.page.digest_cards import cards, digest_content
 from chyme.doors.page.file_viewer import choose_viewer, transcript, versions, viewer_context
-from chyme.doors.page.place_parameters import parse_place
 from chyme.doors.page.rendering import page
-from chyme.errors import ChymeError
+from chyme.doors.page.view_parameters import parse_place
+from chyme.errors import ChymeError, NotFound
 from chyme.model import Form
 from chyme.understanding.edit_rules import FIELDS
 from chyme.understanding.rename_proposals import FileRenamer
@@ -32,8 +30,6 @@ Path = Annotated[str, Query(max_length=10_000)]
 
 
 def add_routes(api: FastAPI, app: App) -> None:
-    """Add these pages to the HTTP application of an opened vault."""
-
     @api.get("/file/{path:path}", include_in_schema=False)
     def file(request: Request, path: str) -> HTMLResponse:
         """The page of a file."""
@@ -57,8 +53,7 @@ def add_routes(api: FastAPI, app: App) -> None:
     @api.get("/ui/file/gone", include_in_schema=False)
     def gone(request: Request, path: Path, hash: Path = "") -> HTMLResponse:
         """The message when the file on the open page was moved or deleted, with the place of the same content."""
-        copies = files.same_content(app.database.read(), hash, COPIES)
-        now_at = next((copy.path for copy in copies if copy.path != path and copy.vanished_at is None), None)
+        now_at = next(iter(app.documents.copies_of(hash, path, COPIES)), None)
         return page(request, "file_vanished.html", name=path.rpartition("/")[2], now_at=now_at)
 
     @api.get("/ui/file/stage", include_in_schema=False)
@@ -70,7 +65,7 @@ def add_routes(api: FastAPI, app: App) -> None:
             **viewer_context(app, record, parse_place(request)),
             "transcript": transcript(app, record),
         }
-        return page(request, "file_stage.html", versions=versions(app.rules, record), **context)
+        return page(request, "file_stage.html", versions=versions(app, record), **context)
 
     @api.get("/ui/file/content", include_in_schema=False)
     def content(request: Request, path: Path, digester: Path) -> HTMLResponse:
@@ -117,14 +112,14 @@ def _side_context(app: App, record: Mapping[str, Any]) -> dict[str, Any]:
     return {
         **_facts_context(app, record),
         "edits": edits,
-        "classification": _classification(app.rules, record),
+        "classification": _classification(app, record),
         "edited": [field for field in FIELDS if field in edits.edits],
         "digests": digests,
         "not_applicable": not_applicable,
         "steps": record["steps"],
         "why": _explain_state(record),
         "proposal": proposal,
-        "versions": versions(app.rules, record),
+        "versions": versions(app, record),
     }
 
 
@@ -137,7 +132,7 @@ def _facts_context(app: App, record: Mapping[str, Any]) -> dict[str, Any]:
         "path": path,
         "document": record["document"] or _EMPTY_DOCUMENT | {"title": record["file"]["name"]},
         "folders": [(name, "/".join(folders[: depth + 1])) for depth, name in enumerate(folders)],
-        "copies": _find_copies(app, record),
+        "copies": app.documents.copies_of(record["file"]["hash"], path, COPIES),
         "modified": datetime.fromtimestamp(record["file"]["mtime_ns"] / 1e9, UTC).strftime("%Y-%m-%d %H:%M"),
         "viewer": choose_viewer(record),
     }
@@ -157,11 +152,6 @@ _EMPTY_DOCUMENT: dict[str, Any] = {
 }
 
 
-def _find_copies(app: App, record: Mapping[str, Any]) -> list[str]:
-    same_content = files.same_content(app.database.read(), record["file"]["hash"], COPIES)
-    return [copy.path for copy in same_content if copy.path != record["file"]["path"] and copy.vanished_at is None]
-
-
 def _explain_state(record: Mapping[str, Any]) -> tuple[str, str] | None:
     """Return why a document is incomplete or failed, and what can be done, in words."""
     document, path = record["document"], record["file"]["path"]
@@ -170,13 +160,13 @@ def _explain_state(record: Mapping[str, Any]) -> tuple[str, str] | None:
     row = next((row for row in record["digests"] if row["error"] == document["reason"]), None)
     category = str(row["error_category"] or "") if row else ""
     cause = cause_of(document["reason"], path, category)
-    return cause.told, cause.way_out if "; " in document["reason"] or category in REMEDIES else ""
+    return cause.message, cause.way_out if "; " in document["reason"] or category in REMEDIES else ""
 
 
-def _classification(rules: Rules, record: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+def _classification(app: App, record: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """Return how sure the machine was of each field, and the words it took it from."""
     for row in record["digests"]:
-        if rules.form_of(row["digester"]) is Form.CLASSIFICATION and row["content"]:
+        if app.rules.form_of(row["digester"]) is Form.CLASSIFICATION and row["content"]:
             with contextlib.suppress(ValueError, RecursionError):
                 content = json.loads(row["content"])
                 if isinstance(content, dict):

@@ -9,11 +9,9 @@ from dataclasses import replace
 from typing import Any
 
 from chyme.application.app import App
-from chyme.core.pipeline.registry_rules import Rules
-from chyme.core.store import files
 from chyme.digester import Makes
-from chyme.doors.page.place_parameters import PlaceParameters
 from chyme.doors.page.text_view import MARKDOWN, TABLES, text_part
+from chyme.doors.page.view_parameters import PlaceParameters
 from chyme.files.link_files import LINK_BYTES, LinkNote, link_note_in, remove_credentials
 from chyme.model import File, Form, Kind
 from chyme.speech.transcripts.json_format import format_speaker_label
@@ -45,12 +43,12 @@ def choose_viewer(record: FileRecord) -> str:
     return str(kind) if kind in (Kind.IMAGE, Kind.URL, Kind.TEXT) else "other"
 
 
-def versions(rules: Rules, record: FileRecord) -> dict[str, str]:
+def versions(app: App, record: FileRecord) -> dict[str, str]:
     """Return versions of the stage and the transcript: unchanged while these need not be rendered again."""
     rows = {row["digester"]: row for row in record["digests"]}
 
     def version(forms: Sequence[Form]) -> str:
-        names = rules.of_form(*forms)
+        names = app.rules.of_form(*forms)
         return ";".join(f"{rows[name]['status']}:{rows[name]['content_hash']}" for name in names if name in rows)
 
     transcript_version = version(_TRANSCRIPT_FORMS) + str(
@@ -115,7 +113,7 @@ def _speaker_name(label: str, person: Mapping[str, Any] | None) -> str:
 
 def _file_text(app: App, path: str) -> str:
     """Return the text of the file itself, as search has read it; empty when it cannot be read now."""
-    file = files.by_path(app.database.read(), path)
+    file = app.documents.file_at(path)
     if file is None:
         return ""
     return replace_unwritable(decode(_read(app, file, app.settings.index_text_mb * 1_000_000)).text)
@@ -268,7 +266,7 @@ _PAGE_FACTS = (
 
 def _link_note(app: App, path: str) -> LinkNote | None:
     """Return the address in a link file, with what a person wrote beside it."""
-    file = files.by_path(app.database.read(), path)
+    file = app.documents.file_at(path)
     note = link_note_in(file.name, _read(app, file, LINK_BYTES)) if file else None
     return replace(note, url=remove_credentials(note.url)) if note else None
 

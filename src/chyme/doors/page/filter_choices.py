@@ -1,14 +1,17 @@
-"""The filters that the vault view offers, and those that are already chosen."""
+"""The filters that the vault view offers, with counts, and those that are already chosen."""
 
 from __future__ import annotations
 
+import threading
+from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from chyme.application.app import App
+from chyme.application.vault_search import Facets
 from chyme.doors.page.labels import STATES
 from chyme.doors.page.view_parameters import ViewParameters
 from chyme.search.file_list import KINDS, Folder
-from chyme.search.tables.facets import Facets
 
 KIND_NAMES = {
     "url": "Links", "document": "Documents", "image": "Pictures", "audio": "Recordings", "video": "Videos",
@@ -19,6 +22,8 @@ KIND_SINGULARS = {
     "url": "Link", "document": "Document", "image": "Picture", "audio": "Recording", "video": "Video", "text": "Text",
     "other": "Other",
 }  # fmt: skip
+FEW = 10_000  # files: up to so many are counted before the page is sent
+CACHE_SIZE = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,3 +114,34 @@ def _toggle_address(params: ViewParameters, field: str, value: str) -> str:
 
 def _value_label(field: str, value: str) -> str:
     return STATES[value][0] if field == "state" else value
+
+
+class FacetCounter:
+    """Counts facets, and caches the latest counts of each set of filters."""
+
+    def __init__(self, app: App, few: int = FEW) -> None:
+        self._app = app
+        self._few = few
+        self._lock = threading.Lock()
+        self._cache: OrderedDict[str, Facets] = OrderedDict()
+
+    @property
+    def is_quick(self) -> bool:
+        """Whether counting takes a negligible time."""
+        return self._app.file_list.page(limit=1).total <= self._few
+
+    def available(self, params: ViewParameters) -> Facets | None:
+        """Return the facets of the files that pass the filters, if they are available without delay."""
+        return self.count(params) if self.is_quick else self._cache.get(params.filter_query)
+
+    def count(self, params: ViewParameters) -> Facets:
+        """Return the same, however long it takes."""
+        query = params.filter_query
+        filtered = self._app.search.search(query, limit=1, facets=True, mode="words").facets if query else None
+        facets = filtered or self._app.file_list.facets()
+        with self._lock:
+            self._cache[query] = facets
+            self._cache.move_to_end(query)
+            while len(self._cache) > CACHE_SIZE:
+                self._cache.popitem(last=False)
+        return facets

@@ -1,4 +1,4 @@
-"""Labels and formats of the pages: digesters, counts, durations, prices."""
+"""What the pages call states and digesters."""
 
 from __future__ import annotations
 
@@ -25,33 +25,3 @@ def _label(digester: Digester, output: str) -> str:
     if len(digester.outputs) == 1:
         return digester.label
     return f"{digester.label}: {output.removeprefix(digester.name).strip('-') or output}"
-
-
-def format_count(count: int, what: str, plural: str | None = None) -> str:
-    """Format a count with its noun: 1 file, 2,000 files."""
-    return f"{count:,} {what if count == 1 else plural or what + 's'}"
-
-
-def format_duration(seconds: float) -> str:
-    """Format a rough duration."""
-    if seconds < 90:
-        return f"{max(1, round(seconds))} s"
-    if seconds < 5400:
-        return f"{round(seconds / 60)} min"
-    return f"{seconds / 3600:.1f} h" if seconds < 36000 else f"{round(seconds / 3600):,} h"
-
-
-def format_time_left(seconds: float) -> str:
-    """Format the remaining time for people who wait; the script of the page formats it alike."""
-    if seconds < 50:
-        return "under a minute"
-    if seconds < 5400:
-        return f"about {max(1, round(seconds / 60))} min"
-    return f"about {round(seconds / 3600)} h" if seconds < 36 * 3600 else f"about {round(seconds / 86400)} days"
-
-
-def format_dollars(cost: float | None) -> str:
-    """Format a price; small ones with more digits, so that nothing looks free that is not."""
-    if cost is None:
-        return "price unknown"
-    return f"${cost:,.2f}" if cost == 0 or cost >= 0.1 else f"${cost:.4f}"

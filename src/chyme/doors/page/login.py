@@ -13,17 +13,23 @@ from pydantic import BaseModel
 from chyme.accounts.login_throttle import network_key
 from chyme.accounts.passwords import fingerprint
 from chyme.accounts.permissions import Right, Visitor
-from chyme.accounts.user_agents import browser_name
 from chyme.accounts.users import NewSession, fold_name
 from chyme.application.server_vaults import ServerVaults
 from chyme.doors.http.access_middleware import cookie_name, retry_after
-from chyme.doors.http.forms import form_of
 from chyme.doors.http.problem_details import problem_response
+from chyme.doors.http.request_bodies import form_of
 from chyme.doors.http.request_origin import safe_redirect_path
 from chyme.doors.page.rendering import page
 
 AT_ONCE = 2  # passwords hashed at the same time: each takes a core and 64 MB
 QUEUE = 20  # waiting sign-ins; more are refused: a flood must not fill the memory
+# The order matters: most browsers claim to be several of those below them.
+_BROWSERS = (("Edg", "Edge"), ("OPR/", "Opera"), ("Firefox/", "Firefox"), ("Chrom", "Chrome"), ("Safari/", "Safari"))
+_SYSTEMS = (
+    *(("Android", "Android"), ("iPhone", "iPhone"), ("iPad", "iPad"), ("Windows", "Windows")),
+    *(("Mac OS X", "Mac"), ("CrOS", "ChromeOS"), ("Linux", "Linux")),
+)
+MAX_NAME = 40
 
 
 class ListedVault(BaseModel):
@@ -146,3 +152,12 @@ def _set_cookie(request: Request, response: Response, secret: str, seconds: int)
 
 def _format_wait(seconds: float) -> str:
     return f"{round(seconds / 60)} minutes" if seconds >= 90 else f"{max(1, round(seconds))} seconds"
+
+
+def browser_name(user_agent: str) -> str:
+    """`Firefox on Linux`; for an unknown client the first word."""
+    browser = next((name for marker, name in _BROWSERS if marker in user_agent), None)
+    system = next((name for marker, name in _SYSTEMS if marker in user_agent), None)
+    if browser is None:
+        return "".join(character for character in (user_agent.split() or [""])[0] if character.isprintable())[:MAX_NAME]
+    return f"{browser} on {system}" if system is not None else browser

@@ -15,8 +15,6 @@ MOST_VOICES = 500  # at most so many voices of one person are listed
 
 
 def add_routes(api: FastAPI, app: App) -> None:
-    """Add these pages to the HTTP application of an opened vault."""
-
     @api.get("/people", include_in_schema=False)
     def people(request: Request) -> HTMLResponse:
         """All people, named ones first."""

@@ -15,6 +15,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from chyme import __version__
+from chyme.application.file_texts import format_time
 from chyme.text.display import printable
 
 STATIC = Path(__file__).parent / "static"
@@ -56,13 +57,6 @@ def size(number: float) -> str:
     raise AssertionError
 
 
-def format_time(seconds: float | None) -> str:
-    """Format seconds as on a player: 1:02:03."""
-    whole = int(seconds or 0)
-    hours, minutes = divmod(whole // 60, 60)
-    return f"{hours}:{minutes:02}:{whole % 60:02}" if hours else f"{minutes}:{whole % 60:02}"
-
-
 def format_age(timestamp: str | None) -> str:
     """Format how long ago a timestamp of the database was."""
     if not timestamp:
@@ -84,6 +78,36 @@ def mark_matches(text: str, marks: Sequence[Sequence[int]]) -> Markup:
     return Markup("").join([*pieces, escape(text[position:])])
 
 
+def format_count(count: int, what: str) -> str:
+    """Format a count with its noun: 1 file, 2,000 files."""
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
+
+
+def format_duration(seconds: float) -> str:
+    """Format a rough duration."""
+    if seconds < 90:
+        return f"{max(1, round(seconds))} s"
+    if seconds < 5400:
+        return f"{round(seconds / 60)} min"
+    return f"{seconds / 3600:.1f} h" if seconds < 36000 else f"{round(seconds / 3600):,} h"
+
+
+def format_time_left(seconds: float) -> str:
+    """Format the remaining time for people who wait; the script of the page formats it alike."""
+    if seconds < 50:
+        return "under a minute"
+    if seconds < 5400:
+        return f"about {max(1, round(seconds / 60))} min"
+    return f"about {round(seconds / 3600)} h" if seconds < 36 * 3600 else f"about {round(seconds / 86400)} days"
+
+
+def format_dollars(cost: float | None) -> str:
+    """Format a price; small ones with more digits, so that nothing looks free that is not."""
+    if cost is None:
+        return "price unknown"
+    return f"${cost:,.2f}" if cost == 0 or cost >= 0.1 else f"${cost:.4f}"
+
+
 def _fingerprint() -> str:
     """Return a short hash of scripts and styles: browsers cache them until it changes."""
     hasher = hashlib.sha256()
@@ -99,5 +123,19 @@ _templates = Environment(
     trim_blocks=True,
     lstrip_blocks=True,
 )
-_templates.filters.update(encode_path=encode_path, size=size, clock=format_time, ago=format_age, printable=printable)
-_templates.globals.update(marked=mark_matches, version=_fingerprint(), release=__version__)
+_templates.filters.update(
+    encode_path=encode_path,
+    size=size,
+    clock=lambda seconds: format_time(seconds or 0),
+    ago=format_age,
+    printable=printable,
+)
+_templates.globals.update(
+    format_count=format_count,
+    format_duration=format_duration,
+    format_time_left=format_time_left,
+    format_dollars=format_dollars,
+    marked=mark_matches,
+    version=_fingerprint(),
+    release=__version__,
+)

@@ -5,14 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from urllib.parse import urlencode
 
-from chyme.doors.page import hit_address
-from chyme.doors.page.rendering import encode_path, format_time
+from chyme.application.file_texts import format_time
+from chyme.doors.page.rendering import encode_path
 from chyme.model import Form, Kind, Place
+from chyme.search.file_list import Card
 from chyme.search.query.parser import replace_word
 from chyme.search.results import Hit, Piece, SearchResult
 from chyme.search.snippets import Snippet
-from chyme.search.tables.listing import Card
 from chyme.text.display import printable
 
 MATCH_REASONS = {
@@ -23,6 +24,7 @@ MATCH_REASONS = {
 MARKDOWN_NAMES = (".md", ".markdown")
 # Markdown signs of headings, quotes and lists; a snippet is one line.
 _SIGNS = re.compile(r"(?<!\S)(?:(?:#{1,6}|>|[-*])\s+)+")
+FILE = "file"  # the source of passages that are in the file itself
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,16 +94,14 @@ def _create_file(hit: Hit, card: Card | None, words: str, labels: Mapping[str, s
     address = f"/file/{encode_path(hit.path)}"
     passages = [_place_passage(piece, hit, address, words, labels) for piece in hit.passages]
     if not passages and hit.snippet.text:
-        passage = _create_passage(
-            address + hit_address.hit_query(hit, words), (), hit.snippet, _is_markdown(hit, Form.DATA)
-        )
+        passage = _create_passage(address + hit_query(hit, words), (), hit.snippet, _is_markdown(hit, Form.DATA))
         passages = [replace(passage, parts=tuple((printable(text), marked) for text, marked in passage.parts))]
     why = tuple(MATCH_REASONS[reason] for reason in hit.why if reason in MATCH_REASONS)
-    return ResultFile(hit, card, address + hit_address.hit_query(hit, words), why, tuple(passages))
+    return ResultFile(hit, card, address + hit_query(hit, words), why, tuple(passages))
 
 
 def _place_passage(piece: Piece, hit: Hit, address: str, words: str, labels: Mapping[str, str]) -> Passage:
-    passage_address = address + hit_address.place_query(piece.place, hit_address.highlighted_source(hit, piece), words)
+    passage_address = address + place_query(piece.place, highlighted_source(hit, piece), words)
     where = describe_place(piece.place, piece.form, hit, piece.person)
     source = labels.get(piece.source) if not where and not _is_text(hit, piece.form) else None
     return _create_passage(
@@ -143,3 +143,33 @@ def describe_place(place: Place, form: Form, hit: Hit, person: str | None) -> tu
     if place.heading and place.page is None and place.heading != hit.title:
         parts.append(place.heading)
     return tuple(parts)
+
+
+def hit_query(hit: Hit, question: str = "") -> str:
+    """Return the query string for the page of the hit's file; empty when there is no place to show."""
+    piece = next((piece for piece in hit.passages if piece.place == hit.place), None)
+    source = highlighted_source(hit, piece) if piece else None
+    return place_query(hit.place, source, question) if hit.place else place_query(None, None, question)
+
+
+def highlighted_source(hit: Hit, piece: Piece) -> str | None:
+    """The source of a passage whose characters the page of a file can highlight; None for others."""
+    shown = piece.source == FILE or (piece.form is Form.TEXT and hit.kind is not Kind.IMAGE)
+    return piece.source if shown else None
+
+
+def place_query(place: Place | None, source: str | None, question: str = "") -> str:
+    """Return the same for one passage."""
+    parameters: dict[str, object] = {}
+    if place is not None:
+        if place.page is not None:
+            parameters["page"] = place.page
+        if place.seconds is not None:
+            parameters["t"] = round(place.seconds, 2)
+        if place.box is not None:
+            parameters["box"] = ",".join(f"{edge:.4f}" for edge in place.box)
+        if source is not None:
+            parameters |= {"start": place.start, "end": place.end, "source": source}
+    if question:
+        parameters["q"] = question
+    return f"?{urlencode(parameters)}" if parameters else ""

@@ -10,10 +10,8 @@ from fastapi import FastAPI, Request
 from fastapi.responses import HTMLResponse
 
 from chyme.application.app import App
-from chyme.application.disk_usage import measure_disk_usage
 from chyme.application.settings_view import SettingView
 from chyme.doors.http.routes.settings import require_write_access, run_doctor, settings_of
-from chyme.doors.page.labels import format_count
 from chyme.doors.page.rendering import page
 
 _COMMAND = re.compile(
@@ -22,20 +20,18 @@ _COMMAND = re.compile(
 
 
 def add_routes(api: FastAPI, app: App) -> None:
-    """Add these pages to the HTTP application of an opened vault."""
-
     @api.get("/settings")
     def settings(request: Request) -> HTMLResponse:
         """The page; visitors who may only read see the appearance and the trash, and nothing of this machine."""
         view = settings_of(app) if getattr(request.state, "may_write", True) else None
         topics = _by_topic(view.settings) if view else []
-        return page(request, "settings.html", active="settings", known=view, topics=topics, format_count=format_count)
+        return page(request, "settings.html", active="settings", known=view, topics=topics)
 
     @api.get("/ui/settings/vault")
     def vault(request: Request) -> HTMLResponse:
         """The vault on disk."""
         require_write_access(request)
-        return page(request, "settings_vault.html", facts=measure_disk_usage(app), format_count=format_count)
+        return page(request, "settings_vault.html", facts=app.disk_usage())
 
     @api.get("/ui/settings/doctor")
     def doctor(request: Request) -> HTMLResponse:
@@ -44,7 +40,7 @@ def add_routes(api: FastAPI, app: App) -> None:
         # fixable problems come first
         sorted_engines = sorted(run_doctor(app), key=lambda engine: (engine.ok, not engine.how))
         engines = [(engine, _COMMAND.findall(engine.how)) for engine in sorted_engines]
-        return page(request, "settings_doctor.html", engines=engines, format_count=format_count)
+        return page(request, "settings_doctor.html", engines=engines)
 
 
 def _by_topic(settings: Sequence[SettingView]) -> list[tuple[str, list[SettingView]]]:

@@ -8,7 +8,6 @@ from fastapi import FastAPI, Query, Request
 from fastapi.responses import HTMLResponse
 
 from chyme.application.app import App
-from chyme.doors.page.labels import format_count
 from chyme.doors.page.rendering import page
 from chyme.understanding.tags.rename_merge_ban import filter_tags
 
@@ -21,8 +20,6 @@ Offset = Annotated[int, Query(ge=0, le=LAST)]
 
 
 def add_routes(api: FastAPI, app: App) -> None:
-    """Add these pages to the HTTP application of an opened vault."""
-
     def render(request: Request, template: str, q: str, sort: Order, offset: int) -> HTMLResponse:
         listing = app.tags.list_all()
         matching = filter_tags(listing.tags, contains=q, by_name=sort == "name")
@@ -40,7 +37,6 @@ def add_routes(api: FastAPI, app: App) -> None:
             sort=sort,
             offset=offset,
             next=next_offset if next_offset < len(matching) else None,
-            format_count=format_count,
         )
 
     @api.get("/tags")
@@ -61,4 +57,4 @@ def add_routes(api: FastAPI, app: App) -> None:
     @api.get("/ui/tags/similar")
     def similar(request: Request) -> HTMLResponse:
         """Tags that may be one; comparing thousands takes a moment."""
-        return page(request, "tags_similar.html", pairs=app.tags.similar()[:PAIRS], format_count=format_count)
+        return page(request, "tags_similar.html", pairs=app.tags.similar()[:PAIRS])

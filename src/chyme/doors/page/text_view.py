@@ -11,7 +11,7 @@ from itertools import islice
 from markupsafe import Markup
 
 from chyme.doors.page.markdown_html import render_markdown
-from chyme.doors.page.place_parameters import PlaceParameters
+from chyme.doors.page.view_parameters import PlaceParameters
 
 MARKDOWN = (".md", ".markdown", ".mdown", ".mkd")
 TABLES = {".csv": ",", ".tsv": "\t"}

@@ -6,19 +6,16 @@ from fastapi import FastAPI, Request
 from fastapi.responses import HTMLResponse
 
 from chyme.application.app import App
-from chyme.doors.page.labels import format_count
 from chyme.doors.page.rendering import page
 
 
 def add_routes(api: FastAPI, app: App) -> None:
-    """Add these pages to the HTTP application of an opened vault."""
-
     @api.get("/trash")
     def trash(request: Request) -> HTMLResponse:
         """What is in the trash, newest first."""
-        return page(request, "trash.html", active="trash", trashed=app.trash.list_all(), format_count=format_count)
+        return page(request, "trash.html", active="trash", trashed=app.trash.list_all())
 
     @api.get("/ui/trash/list")
     def some(request: Request) -> HTMLResponse:
         """The list without its frame."""
-        return page(request, "trash_list.html", trashed=app.trash.list_all(), format_count=format_count)
+        return page(request, "trash_list.html", trashed=app.trash.list_all())

@@ -9,20 +9,18 @@ from fastapi import FastAPI, Query, Request
 from fastapi.responses import HTMLResponse
 
 from chyme.application.app import App
+from chyme.application.vault_search import Facets
 from chyme.doors.http.routes.search import LAST
 from chyme.doors.page import filter_choices
-from chyme.doors.page.facet_counts import FacetCounter
-from chyme.doors.page.filter_choices import KIND_SINGULARS
+from chyme.doors.page.filter_choices import KIND_SINGULARS, FacetCounter
 from chyme.doors.page.labels import labels_of
 from chyme.doors.page.rendering import page
 from chyme.doors.page.search_results import only_by_meaning, result_page
 from chyme.doors.page.view_parameters import ViewParameters, parse_view
 from chyme.errors import UsageError
-from chyme.search.file_list import SORTS
+from chyme.search.file_list import SORTS, Card
 from chyme.search.results import SearchResult
 from chyme.search.search import Search
-from chyme.search.tables.facets import Facets
-from chyme.search.tables.listing import Card
 
 CARDS_PER_PAGE = 60  # of one sheet: fills the rows of grids with 2, 3, 4, 5, 6, 10 and 12 columns
 HITS = 20
@@ -43,7 +41,6 @@ class CardPage:
 
 
 def add_routes(api: FastAPI, app: App) -> None:
-    """Add these pages to the HTTP application of an opened vault."""
     facet_counter = FacetCounter(app)
     steps = {digester.name: digester.label for digester in app.rules.registry}
 

@@ -1,7 +1,9 @@
-"""The view of the vault that an address asks for, and the addresses of related views."""
+"""The view of the vault and the place in a file that an address asks for, and the addresses of related views."""
 
 from __future__ import annotations
 
+import contextlib
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -9,14 +11,16 @@ from urllib.parse import urlencode
 
 from fastapi import Request
 
-from chyme.search.file_list import KINDS, SORTS, STATES
+from chyme.model import Box
+from chyme.search.file_list import KINDS, SORTS, STATES, Filters
 from chyme.search.query.parser import LONGEST_QUESTION, protect_words, replace_word
-from chyme.search.tables.listing import Filters
 
 GRID, TABLE = "grid", "table"
 DOWN_FIRST = ("added", "date", "size")  # sort orders that show the newest or largest first
 MOST_TAGS = 8
 _MAX_LENGTH = 1000  # characters of one value
+LONGEST = 500  # characters of a query
+_MAX_NUMBER = 2**53
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,3 +131,57 @@ def _if_known(value: str | None, known: tuple[str, ...]) -> str:
 
 def _without_quotes(value: str) -> str:
     return value.replace('"', " ")
+
+
+@dataclass(frozen=True, slots=True)
+class PlaceParameters:
+    """A place in a file, as given in the address; invalid parts are ignored."""
+
+    question: str = ""
+    page: int = 1
+    seconds: float | None = None
+    box: Box | None = None
+    source: str = ""
+    start: int | None = None
+    end: int | None = None
+    whole: bool = False  # show a long text whole, not only its beginning
+
+
+def parse_place(request: Request) -> PlaceParameters:
+    """Parse the place from the address."""
+    query = request.query_params
+    start, end = _parse_int(query.get("start")), _parse_int(query.get("end"))
+    if start is None or end is None or end <= start:
+        start = end = None
+    seconds = _parse_float(query.get("t", ""))
+    return PlaceParameters(
+        query.get("q", "")[:LONGEST],
+        max(_parse_int(query.get("page")) or 1, 1),
+        max(seconds, 0.0) if seconds is not None else None,
+        _parse_box(query.get("box", "")),
+        query.get("source", ""),
+        start,
+        end,
+        query.get("all") == "1",
+    )
+
+
+def _parse_int(text: str | None) -> int | None:
+    if not text or not text.isascii() or not text.isdecimal() or len(text) > 15:
+        return None
+    return min(int(text), _MAX_NUMBER)
+
+
+def _parse_float(text: str) -> float | None:
+    with contextlib.suppress(ValueError):
+        number = float(text[:20])
+        return number if math.isfinite(number) else None
+    return None
+
+
+def _parse_box(text: str) -> Box | None:
+    edges = [_parse_float(edge) for edge in text.split(",")]
+    if len(edges) != 4 or any(edge is None or not 0 <= edge <= 1 for edge in edges):
+        return None
+    left, top, right, bottom = (edge or 0.0 for edge in edges)
+    return (left, top, right, bottom) if left < right and top < bottom else None

@@ -62,19 +62,19 @@ class CallLedger:
         clock: Callable[[], datetime],
         allowances: Mapping[str, Allowance],
         private: Callable[[str], bool] = lambda _path: False,
-        own: Collection[str] = (),
+        local_providers: Collection[str] = (),
         max_attempts: int = 3,
     ) -> None:
         self._database = database
         self._clock = clock
         self._allowances = allowances
         self._private = private
-        self._own = own
+        self._local_providers = local_providers
         self._max_attempts = max_attempts
 
     def is_private(self, file: File, provider: str | None) -> bool:
         """Whether this provider must not see the file. A local one may: nothing leaves this machine."""
-        return provider is not None and provider not in self._own and self._private(file.path)
+        return provider is not None and provider not in self._local_providers and self._private(file.path)
 
     def calls_for(self, file: File, digester: str, run_id: str) -> AttemptCalls:
         """The calls of one attempt."""

@@ -27,7 +27,9 @@ class MeteredTransport(httpx2.AsyncBaseTransport):
         self._calls = calls
         self._limit: asyncio.Timeout | None = None
         self._transport = OriginTransport(endpoint)
-        self.told: bytes | None = None  # hashed in place of the request, if that is too large or never twice the same
+        self.identity: bytes | None = (
+            None  # hashed in place of the request, if that is too large or never twice the same
+        )
         self.ended: CallEnd | None = None  # how the last call ended that was really made
         self.stopped: Exception | None = None  # why no further call may be made; not the provider's fault
 
@@ -54,7 +56,7 @@ class MeteredTransport(httpx2.AsyncBaseTransport):
 
     async def _ask_permission(self, request: httpx2.Request) -> Ticket | Reply:
         """Permission to send this, once its time has come; or the stored reply of an earlier call."""
-        body = await request.aread() if self.told is None else self.told
+        body = await request.aread() if self.identity is None else self.identity
         endpoint = self._endpoint
         host = "" if endpoint.own else endpoint.host  # a local model is at another port every time
         head = "\0".join((request.method, host, endpoint.model, "")).encode() + request.url.raw_path + b"\0"

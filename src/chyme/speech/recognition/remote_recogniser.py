@@ -15,13 +15,13 @@ from chyme.core.files.untrusted_files import open_untrusted, write_atomically
 from chyme.digester import Calls
 from chyme.errors import ChildCrashed, DigestError, EngineUnavailable, TimedOut
 from chyme.model import Segment, Transcript
-from chyme.models.providers.service_faults import parse_retry_after
 from chyme.models.providers.service_call import call_service
 from chyme.models.providers.service_faults import (
     Fault,
     error_details,
     fault_of_response,
     model_name,
+    parse_retry_after,
     service_error,
     transport_error,
 )
@@ -152,7 +152,7 @@ class _PieceRequests:
                     **({"language": self._language} if self._language else {}),
                     **REQUEST_FORMATS[format_index],
                 }
-                transport.told = f"{json.dumps(form, sort_keys=True)}\0{sha256}".encode()
+                transport.identity = f"{json.dumps(form, sort_keys=True)}\0{sha256}".encode()
                 answer = await client.post(url, data=form, files={"file": (FILE[0], sound, FILE[1])})
                 if answer.is_success:
                     parsed = parse_response(answer.content)

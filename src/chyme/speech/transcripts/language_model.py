@@ -15,8 +15,6 @@ from chyme.errors import TimedOut
 from chyme.model import Segment
 from chyme.models.providers.endpoints import LanguageSettings
 from chyme.models.providers.structured_request import ask, delimit_data, require_client_for_file
-from chyme.models.providers.structured_request import delimit_data
-from chyme.models.providers.structured_request import ask, require_client_for_file
 from chyme.speech.transcripts.json_format import format_speaker_label
 from chyme.speech.transcripts.summary import format_clock
 from chyme.text.excerpts import Excerpts, take_excerpts

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from chyme.model import Kind
-from chyme.text.common_words import general_words
 from chyme.text.common_words import general_words
 from chyme.text.markdown_blocks import BlockType
 from chyme.text.markdown_lines import shorten_text

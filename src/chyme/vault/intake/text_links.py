@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from chyme.core.files.vault_folder import decode_path
+from chyme.core.store import files
 from chyme.errors import ChymeError, UsageError
 from chyme.files.link_files import links_in
 from chyme.model import File, Kind
@@ -76,7 +77,7 @@ def keep_new_links(vault: OpenVault, path: str) -> None:
 
 def _list_addresses(vault: OpenVault, path: str) -> list[str]:
     with vault.database.snapshot() as db:
-        file = vault.find(db, path)
+        file = files.find(db, path)
     found: dict[str, None] = {}
     for url in links_in(_read_text(vault, file)) if file.kind is Kind.TEXT else ():
         try:

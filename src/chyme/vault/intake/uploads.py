@@ -19,17 +19,15 @@ from chyme.core.files.vault_folder import decode_path
 from chyme.errors import DiskFull, UsageError, VaultError
 from chyme.vault.file_names import decode_name, safe_file_name, safe_folder_name, split_path
 from chyme.vault.intake.new_files import MAX_FOLDER_BYTES, MODE, folder_parts
-from chyme.vault.intake.upload_placement import FULL, MB, StagedFile, UploadResult, explain_write_error, place_uploads
+from chyme.vault.intake.upload_placement import FULL, StagedFile, UploadResult, explain_write_error, place_uploads
 from chyme.vault.open_vault import OpenVault
 from chyme.vault.safe_move import NEW_FILE
+
+__all__ = ["UploadReceiver", "UploadResult"]
 
 MAX_HEADERS, MAX_HEADER_BYTES = 16, 16 * 1024  # of one part
 
 logging.getLogger("python_multipart").setLevel(logging.ERROR)  # the sender of a broken body gets an error
-
-
-class UploadTooLarge(UsageError):
-    """An upload exceeds a limit; the message names the setting."""
 
 
 class UploadReceiver:
@@ -42,7 +40,7 @@ class UploadReceiver:
         self._vault = vault
         self._folder = folder_parts(vault, folder)
         self._limits = vault.upload_limits
-        self._refuse_too_large(length or 0)
+        self._limits.check_size(length or 0)
         self._parser = self._make_parser(boundary)
         self._headers: dict[bytes, bytes] = {}
         self._header: tuple[bytearray, bytearray] = (bytearray(), bytearray())  # name and value of the one being read
@@ -57,7 +55,7 @@ class UploadReceiver:
         with _explain_disk_errors(vault):
             self._staging: Path = self._stack.enter_context(vault.staging.temporary_folder())
         try:
-            self._refuse_full_disk(length or 0)
+            self._check_disk(length or 0)
         except DiskFull:
             self.close()
             raise
@@ -85,10 +83,10 @@ class UploadReceiver:
     def feed(self, data: bytes) -> None:
         """Parse the next piece of the body."""
         self._size += len(data)
-        self._refuse_too_large(self._size)
+        self._limits.check_size(self._size)
         try:
             with _explain_disk_errors(self._vault):
-                self._refuse_full_disk(0)
+                self._check_disk(0)
                 self._parser.write(data)
         except FormParserError as error:
             raise UsageError("the body is broken; send multipart/form-data as browsers do") from error
@@ -131,8 +129,7 @@ class UploadReceiver:
         name = decode_name(options.get(b"filename", b""))
         if not name:
             return
-        if len(self._results) >= self._limits.files:
-            raise UploadTooLarge(f"more than {self._limits.files:,} files; send fewer at once, or raise upload_files")
+        self._limits.check_files(len(self._results) + 1)
         shown_name = name[:255]
         try:
             folder, wanted_name = self._safe_target(decode_name(options.get(b"name", b"")), name)
@@ -172,19 +169,8 @@ class UploadReceiver:
     def _end_body(self) -> None:
         self._complete = True
 
-    def _refuse_too_large(self, size: int) -> None:
-        limit = self._limits.bytes
-        if size > limit:
-            raise UploadTooLarge(f"more than {limit / MB:,.0f} MB; send fewer files at once, or raise upload_bytes")
-
-    def _refuse_full_disk(self, expected: int) -> None:
-        """Refuse the upload before the disk is full, because the database needs space, too."""
-        disk = os.statvfs(self._staging)
-        if disk.f_bavail * disk.f_frsize - expected < self._limits.free_mb * MB:
-            raise DiskFull(
-                f"{self._vault.folder.root.name}: there is too little room on the disk for this upload; "
-                "make room, or lower upload_free_mb"
-            )
+    def _check_disk(self, expected: int) -> None:
+        self._limits.check_disk(self._staging, expected, self._vault.folder.root.name)
 
 
 @contextlib.contextmanager

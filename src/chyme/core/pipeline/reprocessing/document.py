@@ -10,7 +10,7 @@ from chyme.core.pipeline.output_updates import update_document
 from chyme.core.pipeline.registry_rules import Rules
 from chyme.core.store import digests, documents, events, file_requests, files
 from chyme.core.store.sqlite.database import Database
-from chyme.errors import Category, UsageError
+from chyme.errors import Category
 from chyme.model import Again, Digest, File, Kind, Mode, Status
 
 NEEDS_CLASSIFICATION = "needs-classification"
@@ -35,9 +35,7 @@ def reprocess(
     once it is done, it can be asked for again."""
 
     def ask(db: Connection) -> Reprocessing:
-        file = files.by_path(db, path)
-        if file is None:
-            raise UsageError(f"{path}: is not a file of this vault; 'chyme digest' takes in what is new")
+        file = files.find(db, path)
         rows, document = digests.of_file(db, file.id), documents.of_file(db, file.id)
         if _unsupported(rules, file, rows):
             return Reprocessing(None, skipped=True)

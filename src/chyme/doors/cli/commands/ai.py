@@ -3,28 +3,29 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from pathlib import Path
 
 import click
 
-from chyme.core.store.models.calls import GROUP_COLUMNS, CallTotals
-from chyme.doors.cli.group_options import GroupOptions, group_options
-from chyme.doors.cli.plurals import format_count
-from chyme.doors.cli.vault_options import open_vault, print_json, printable, vault_options
+from chyme.application.spending import GROUPINGS, CallTotals
+from chyme.doors.cli.formatting import format_count
+from chyme.doors.cli.vault_options import (
+    GroupOptions,
+    group_options,
+    open_vault,
+    print_json,
+    printable,
+    vault_group,
+)
 from chyme.models.providers.call_ledger import ProviderStatus
 
 
-@click.group(invoke_without_command=True)
-@vault_options
-@click.pass_context
-def ai(ctx: click.Context, vault: Path | None, as_json: bool) -> None:
+@vault_group
+def ai(options: GroupOptions) -> None:
     """Show which models are used and what they cost; pause and resume them.
 
     PROVIDER is how its settings begin: llm, vision, speech or embedding.
     """
-    ctx.obj = GroupOptions(vault, as_json)
-    if ctx.invoked_subcommand is None:
-        _print_status(ctx.obj)
+    _print_status(options)
 
 
 @ai.command()
@@ -64,7 +65,7 @@ def resume(options: GroupOptions, provider: str | None) -> None:
 
 
 @ai.command()
-@click.option("--by", type=click.Choice(sorted(GROUP_COLUMNS)), default="provider", help="What to add up by.")
+@click.option("--by", type=click.Choice(GROUPINGS), default="provider", help="What to add up by.")
 @click.option("--days", type=click.IntRange(min=1), default=30, help="How far to look back.")
 @group_options
 def spend(options: GroupOptions, by: str, days: int) -> None:

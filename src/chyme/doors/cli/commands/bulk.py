@@ -4,25 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict
-from pathlib import Path
 
 import click
 
 from chyme.application.app import App
-from chyme.application.bulk_jobs import MODES, Job, Mode, Plan, Selection
-from chyme.doors.cli.group_options import GroupOptions, group_options
-from chyme.doors.cli.plurals import format_count
-from chyme.doors.cli.vault_options import open_vault, print_json, printable, vault_options
+from chyme.application.bulk_jobs import Job, Plan, Selection
+from chyme.doors.cli.formatting import format_count
+from chyme.doors.cli.vault_options import (
+    GroupOptions,
+    group_options,
+    open_vault,
+    print_json,
+    printable,
+    vault_group,
+)
+from chyme.model import Mode
 
 
-@click.group(invoke_without_command=True)
-@vault_options
-@click.pass_context
-def bulk(ctx: click.Context, vault: Path | None, as_json: bool) -> None:
+@vault_group
+def bulk(options: GroupOptions) -> None:
     """Digest many files again as a job; 'chyme digest' and a running 'chyme serve' work on it."""
-    ctx.obj = GroupOptions(vault, as_json)
-    if ctx.invoked_subcommand is None:
-        _print_jobs(ctx.obj)
+    _print_jobs(options)
 
 
 @bulk.command()
@@ -32,8 +34,8 @@ def bulk(ctx: click.Context, vault: Path | None, as_json: bool) -> None:
 @click.option("--digester", "digesters", multiple=True, help="Only this digester; may be repeated.")
 @click.option(
     "--mode",
-    type=click.Choice(MODES),
-    default=MODES[0],
+    type=click.Choice([mode.value for mode in Mode]),
+    default=Mode.RESET.value,
     show_default=True,
     help="Everything, what failed, what is old.",
 )
@@ -45,7 +47,7 @@ def start(
     query: str | None,
     everything: bool,
     digesters: tuple[str, ...],
-    mode: Mode,
+    mode: str,
     dry_run: bool,
 ) -> None:
     """Make digests of these files and folders, or of all that a question finds, again."""
@@ -53,9 +55,9 @@ def start(
         inside_paths = tuple(app.vault.relative(path) for path in paths) or None
         selection = Selection(query, inside_paths, None, everything)
         if dry_run:
-            _print_plan(options, app.bulk.plan(selection, digesters or None, mode))
+            _print_plan(options, app.bulk.plan(selection, digesters or None, Mode(mode)))
         else:
-            _print_job(options, app.bulk.start(selection, digesters or None, mode))
+            _print_job(options, app.bulk.start(selection, digesters or None, Mode(mode)))
 
 
 @bulk.command("list")

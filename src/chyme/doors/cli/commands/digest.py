@@ -13,9 +13,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from chyme.application.app import App
 from chyme.application.digestion import Progress as DigestionProgress
 from chyme.core.clock import now
-from chyme.doors.cli import failure_lines
 from chyme.doors.cli.commands.ai import describe_fallback, pause_reason
-from chyme.doors.cli.plurals import format_count
+from chyme.doors.cli.formatting import format_count, format_failures
 from chyme.doors.cli.vault_options import open_vault, print_json, printable, vault_options
 from chyme.model import Digest, iso
 from chyme.vault.watch.pending_files import ScanReport
@@ -128,7 +127,7 @@ def _print_summary(
     click.echo(f"digests: {digests['completed']} completed, {digests['skipped']} skipped, {digests['failed']} failed")
     if remaining.again:
         click.echo(f"{remaining.again} will be tried again; the next at {remaining.next_retry}")
-    for provider in app.ledger.statuses(sorted(app.providers)):
+    for _, provider in app.spending.provider_statuses():
         if provider.waiting:
             reason = pause_reason(provider)
             click.echo(
@@ -138,7 +137,7 @@ def _print_summary(
         click.echo("1 file is still being written; run this again when it is whole")
     elif remaining.moving:
         click.echo(f"{remaining.moving:,} files are still being written; run this again when they are whole")
-    lines = failure_lines.format_failures(failed)
+    lines = format_failures(failed)
     for line in lines[:SHOWN]:
         console.print(line, style="red", markup=False, soft_wrap=True)
     if len(lines) > SHOWN:

@@ -10,8 +10,9 @@ import click
 from rich.console import Console
 from rich.progress import track
 
+from chyme.application.digester_list import outdated_json
 from chyme.application.doctor import doctor as examine
-from chyme.doors.cli.plurals import format_count
+from chyme.doors.cli.formatting import format_count
 from chyme.doors.cli.vault_options import find_vault, open_vault, print_json, printable, vault_options
 from chyme.model import Mode
 
@@ -63,20 +64,8 @@ def redo(
     with open_vault(vault) as app:
         outdated_digests = app.list_outdated([app.vault.relative(path) for path in paths], digesters)
         count = 0 if dry_run else app.redo(outdated_digests)
-    rows = [
-        {
-            "digester": entry.digester,
-            "files": len(entry.file_ids),
-            "calls": entry.calls,
-            "seconds": round(entry.seconds, 1),
-        }
-        for entry in outdated_digests
-    ]
-    calls, seconds = sum(entry.calls for entry in outdated_digests), sum(entry.seconds for entry in outdated_digests)
     if as_json:
-        print_json(
-            {"outdated": rows, "calls": calls, "seconds": round(seconds, 1), "digests": count, "dry_run": dry_run}
-        )
+        print_json({**outdated_json(outdated_digests), "digests": count, "dry_run": dry_run})
         return
     if not outdated_digests:
         click.echo("nothing is out of date")
@@ -87,6 +76,7 @@ def redo(
             f"{entry.digester:<28}{format_count(len(entry.file_ids), 'file'):>14}, "
             f"about {_format_duration(entry.seconds)}{calls_text}"
         )
+    calls, seconds = sum(entry.calls for entry in outdated_digests), sum(entry.seconds for entry in outdated_digests)
     click.echo(
         f"together {format_count(calls, 'call')} of models at least, "
         f"and about {_format_duration(seconds)}, one after the other"

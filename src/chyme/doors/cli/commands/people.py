@@ -4,29 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict
-from pathlib import Path
 
 import click
 
 from chyme.application.app import App
-from chyme.doors.cli.group_options import GroupOptions, group_options
-from chyme.doors.cli.transcript_lines import format_time
-from chyme.doors.cli.vault_options import open_vault, print_json, printable, vault_options
+from chyme.application.file_texts import format_time
+from chyme.doors.cli.vault_options import (
+    GroupOptions,
+    group_options,
+    open_vault,
+    print_json,
+    printable,
+    vault_group,
+)
 from chyme.speech.people.edits import DecisionResult
 from chyme.speech.people.edits import as_json as shape
 
 
-@click.group(invoke_without_command=True)
-@vault_options
-@click.pass_context
-def people(ctx: click.Context, vault: Path | None, as_json: bool) -> None:
+@vault_group
+def people(options: GroupOptions) -> None:
     """Show who is heard in the vault; name people, and correct who is who.
 
     PERSON is a number, a name or a word of it; VOICE is a number, or a file and its speaker: talk.mp3:speaker-2.
     """
-    ctx.obj = GroupOptions(vault, as_json)
-    if ctx.invoked_subcommand is None:
-        _print_people(ctx.obj)
+    _print_people(options)
 
 
 @people.command("list")

@@ -10,13 +10,11 @@ from typing import Any
 import click
 
 from chyme.application.app import App
+from chyme.application.file_texts import format_time
 from chyme.core.bounding_boxes import describe_region
 from chyme.core.files.permissions import FILE_MODE, make_private_folder
-from chyme.core.pipeline.digest_state import NOT_APPLICABLE
-from chyme.core.pipeline.registry_rules import Rules
-from chyme.doors.cli import failure_lines
-from chyme.doors.cli.plurals import format_count
-from chyme.doors.cli.transcript_lines import format_digest, format_time, names_in
+from chyme.core.pipeline.document_state import is_not_applicable
+from chyme.doors.cli.formatting import format_count, format_digest, format_failures, names_in
 from chyme.doors.cli.vault_options import open_vault, print_json, printable, vault_options
 from chyme.errors import UsageError
 from chyme.model import Form, Kind, Place
@@ -77,7 +75,7 @@ def status(ctx: click.Context, vault: Path | None, as_json: bool) -> None:
         click.echo(line)
     for work in report["work"]:
         click.echo(f"at work: {printable(work['path'])}, {work['digester']}, {work['fraction']:.0%}")
-    for line in failure_lines.format_failures(failed):
+    for line in format_failures(failed):
         click.echo(line)
     ctx.exit(1 if damaged is not None else 0)
 
@@ -124,7 +122,9 @@ def show(path: str, save: Path | None, form: str | None, vault: Path | None, as_
     click.echo(f"{printable(file['path'])}  ({file['kind']}, {file['mime']}, {file['size']:,} bytes)")
     if document:
         _print_document(document)
-    not_applicable = [digest["digester"] for digest in details["digests"] if digest["error"] == NOT_APPLICABLE]
+    not_applicable = [
+        digest["digester"] for digest in details["digests"] if is_not_applicable(digest["status"], digest["error"])
+    ]
     for digest in details["digests"]:
         if digest["digester"] in not_applicable:
             continue
@@ -138,7 +138,7 @@ def show(path: str, save: Path | None, form: str | None, vault: Path | None, as_
             lines = format_digest(app.rules.form_of(digest["digester"]), digest["content"], names_in(details))
             _print_lines(digest["content"].splitlines() if lines is None else lines)
     if not_applicable:
-        click.echo(f"\n{NOT_APPLICABLE}: {', '.join(not_applicable)}")
+        click.echo(f"\nnot applicable: {', '.join(not_applicable)}")
 
 
 def _print_document(document: dict[str, Any]) -> None:
@@ -169,17 +169,17 @@ def _save_artifacts(folder: Path, artifacts: dict[str, bytes]) -> None:
 def _subtitles(app: App, path: str, form: str) -> str:
     found = app.documents.transcript(path)
     if found is None or not found[0].segments:
-        raise UsageError(_explain_missing_transcript(app.rules, app.documents.show(path)))
+        raise UsageError(_explain_missing_transcript(app, app.documents.show(path)))
     transcript, names = found
     return (srt if form == "srt" else vtt)(transcript.segments, names)
 
 
-def _explain_missing_transcript(rules: Rules, details: dict[str, Any]) -> str:
+def _explain_missing_transcript(app: App, details: dict[str, Any]) -> str:
     path, kind = printable(details["file"]["path"]), details["file"]["kind"]
     if kind not in (Kind.AUDIO, Kind.VIDEO):
         return f"{path}: only recordings and videos have subtitles, and this is of kind {kind}"
     rows = {digest["digester"]: digest for digest in details["digests"]}
-    transcripts = [rows[name] for name in rules.of_form(Form.TRANSCRIPT) if name in rows]
+    transcripts = [rows[name] for name in app.rules.of_form(Form.TRANSCRIPT) if name in rows]
     recognition = transcripts[0] if transcripts else None
     if recognition is not None and recognition["status"] == "completed":
         return f"{path}: nothing is said in it"

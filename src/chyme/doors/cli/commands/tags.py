@@ -4,26 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict
-from pathlib import Path
 
 import click
 
 from chyme.application.app import App
-from chyme.doors.cli.group_options import GroupOptions, group_options
-from chyme.doors.cli.plurals import format_count
-from chyme.doors.cli.vault_options import open_vault, print_json, printable, vault_options
+from chyme.doors.cli.formatting import format_count
+from chyme.doors.cli.vault_options import (
+    GroupOptions,
+    group_options,
+    open_vault,
+    print_json,
+    printable,
+    vault_group,
+)
 from chyme.understanding.tags.rename_merge_ban import DecisionResult
 from chyme.understanding.tags.rename_merge_ban import as_json as shape
 
 
-@click.group(invoke_without_command=True)
-@vault_options
-@click.pass_context
-def tags(ctx: click.Context, vault: Path | None, as_json: bool) -> None:
+@vault_group
+def tags(options: GroupOptions) -> None:
     """List tags; rename, merge or ban them. Files digested later follow these decisions."""
-    ctx.obj = GroupOptions(vault, as_json)
-    if ctx.invoked_subcommand is None:
-        _print_tags(ctx.obj)
+    _print_tags(options)
 
 
 @tags.command("list")

@@ -8,23 +8,17 @@ from typing import Any
 
 import click
 
-from chyme.accounts.api_tokens import LONGEST_LIFE
+from chyme.accounts.api_tokens import LONGEST_LIFE, Token
 from chyme.accounts.permissions import Right
-from chyme.accounts.tables.tokens import Token
-from chyme.doors.cli.access_options import describe_right, open_accounts_of, vault_at
-from chyme.doors.cli.group_options import GroupOptions, group_options
-from chyme.doors.cli.vault_options import print_json, printable, vault_options
+from chyme.doors.cli.commands.users import describe_right, open_accounts_of, vault_at
+from chyme.doors.cli.vault_options import GroupOptions, group_options, print_json, printable, vault_group
 from chyme.errors import UsageError
 
 
-@click.group(invoke_without_command=True)
-@vault_options
-@click.pass_context
-def tokens(ctx: click.Context, vault: Path | None, as_json: bool) -> None:
+@vault_group
+def tokens(options: GroupOptions) -> None:
     """Make and revoke tokens for programs. Once there is a user or token, nobody gets in without one."""
-    ctx.obj = GroupOptions(vault, as_json)
-    if ctx.invoked_subcommand is None:
-        _print_tokens(ctx.obj)
+    _print_tokens(options)
 
 
 @tokens.command("list")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from chyme.doors.cli.plurals import format_count
+from chyme.doors.cli.formatting import format_count
 from chyme.doors.cli.vault_options import open_vault, print_json, printable, vault_options
 from chyme.vault.trash import TrashEntry
 

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
+import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
+from chyme.accounts.authentication import Authenticator
 from chyme.accounts.permissions import Right
 from chyme.accounts.users import Account
-from chyme.doors.cli.access_options import describe_right, open_accounts_of, parse_access, read_password, vault_at
-from chyme.doors.cli.group_options import GroupOptions, group_options
-from chyme.doors.cli.vault_options import print_json, printable, vault_options
+from chyme.application.app import open_app
+from chyme.application.server_vaults import identity_of, open_accounts
+from chyme.doors.cli.vault_options import GroupOptions, find_vault, group_options, print_json, printable, vault_group
+from chyme.errors import UsageError
 
 _PASSWORD_STDIN = click.option(
     "--password-stdin", is_flag=True, help="Read the password from standard input instead of asking."
@@ -21,14 +26,10 @@ _READ_ONLY = click.option("--read-only", is_flag=True, help="Reading only, no ch
 _ALL = click.option("--all-vaults", is_flag=True, help="Every vault of the server, also those to come.")
 
 
-@click.group(invoke_without_command=True)
-@vault_options
-@click.pass_context
-def users(ctx: click.Context, vault: Path | None, as_json: bool) -> None:
+@vault_group
+def users(options: GroupOptions) -> None:
     """Manage who may sign in. Once there is a user or token, nobody gets in without one."""
-    ctx.obj = GroupOptions(vault, as_json)
-    if ctx.invoked_subcommand is None:
-        _print_users(ctx.obj)
+    _print_users(options)
 
 
 @users.command("list")
@@ -157,3 +158,42 @@ def _user_json(account: Account) -> dict[str, Any]:
         ],
         "created_at": account.created_at,
     }
+
+
+@contextlib.contextmanager
+def open_accounts_of(options: GroupOptions) -> Iterator[Authenticator]:
+    """Open the accounts of the server that serves the vault a command refers to."""
+    with open_accounts(find_vault(options.vault)) as authenticator:
+        yield authenticator
+
+
+def vault_at(folder: Path) -> tuple[str, str]:
+    """Return the identity and the name of the vault in a folder."""
+    with open_app(folder, create=False) as app:
+        return identity_of(app), app.vault.root.name
+
+
+def parse_access(arguments: Sequence[str]) -> list[tuple[tuple[str, str], Right]]:
+    """Parse `photos`, `photos:read` or `photos:write` into vaults and rights."""
+    access = []
+    for argument in arguments:
+        folder, colon, right = argument.rpartition(":")
+        if not colon or right not in tuple(Right):
+            folder, right = argument, Right.WRITE
+        access.append((vault_at(Path(folder)), Right(right)))
+    return access
+
+
+def read_password(from_input: bool) -> str:
+    """Ask for a password twice without echo, or read the first line of standard input."""
+    if from_input:
+        line = sys.stdin.readline()
+        if not line:
+            raise UsageError("--password-stdin was given, but standard input is empty")
+        return line.rstrip("\r\n")
+    typed: str = click.prompt("Password", hide_input=True, confirmation_prompt=True, err=True)
+    return typed
+
+
+def describe_right(right: str) -> str:
+    return "read and change" if right == Right.WRITE else "read"

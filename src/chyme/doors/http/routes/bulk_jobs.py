@@ -6,27 +6,26 @@ from dataclasses import asdict
 from typing import Annotated, Any, Literal
 
 from fastapi import FastAPI, Path, Response
-from pydantic import BaseModel, ConfigDict, Field, StrictBool
+from pydantic import BaseModel, Field, StrictBool
 
 from chyme.application.app import App
-from chyme.application.bulk_jobs import Job, Mode, NoSuchJob, Plan, Selection
-from chyme.doors.http.not_found import NotFound
+from chyme.application.bulk_jobs import Job, Plan, Selection
+from chyme.doors.http.request_bodies import RequestBody
+from chyme.model import Mode
 
 LARGEST = 2**63 - 1
 JobNumber = Annotated[int, Path(ge=1, le=LARGEST)]
 
 
-class Wanted(BaseModel):
+class Wanted(RequestBody):
     """Which files are to be digested again, by which digesters, and how."""
-
-    model_config = ConfigDict(extra="forbid")
 
     query: Annotated[str, Field(max_length=10_000)] | None = None
     paths: Annotated[list[Annotated[str, Field(max_length=4096)]], Field(max_length=10_000)] | None = None
     folder: Annotated[str, Field(max_length=4096)] | None = None
     all: StrictBool = False
     digesters: Annotated[list[Annotated[str, Field(max_length=200)]], Field(max_length=100)] | None = None
-    mode: Mode = "reset"
+    mode: Mode = Mode.RESET
     dry_run: StrictBool = False
 
 
@@ -87,8 +86,6 @@ def plan_response(plan: Plan) -> Planned:
 
 
 def add_routes(api: FastAPI, app: App) -> None:
-    """Add these routes to the HTTP application of an opened vault."""
-
     @api.post("/api/digest", status_code=202, response_model=Started | Planned, responses=PLANNED)
     def digest_many(wanted: Wanted, response: Response) -> Started | Planned:
         """Digest all files of a selection again; the same request while its job is open answers with that job."""
@@ -108,7 +105,4 @@ def add_routes(api: FastAPI, app: App) -> None:
     def change(job: JobNumber, action: Literal["pause", "resume", "cancel"]) -> OneJob:
         """Pause, resume or cancel a job; files that it has not started are left as they are."""
         act = {"pause": app.bulk.pause, "resume": app.bulk.resume, "cancel": app.bulk.cancel}[action]
-        try:
-            return job_response(act(job))
-        except NoSuchJob as error:
-            raise NotFound(str(error)) from error
+        return job_response(act(job))

@@ -18,7 +18,6 @@ from starlette.exceptions import HTTPException
 
 from chyme.application.app import App
 from chyme.core.files.vault_folder import stamp_of
-from chyme.core.store import files
 from chyme.documents.pages.pdf_renderer import LAST_PAGE, WIDTHS, NoSuchPage, TooBusy
 from chyme.doors.http.content_headers import (
     OPAQUE,
@@ -32,7 +31,8 @@ from chyme.doors.http.content_headers import (
     matches_if_range,
     parse_range,
 )
-from chyme.doors.http.not_found import NotFound, require_file
+from chyme.doors.http.problem_details import require_file
+from chyme.errors import NotFound
 from chyme.model import File
 from chyme.search.query.parser import LONGEST_QUESTION
 
@@ -53,14 +53,12 @@ BYTES: dict[int | str, dict[str, Any]] = {
 
 
 def add_routes(api: FastAPI, app: App) -> None:
-    """Add these routes to the HTTP application of an opened vault."""
-
     @api.head("/api/raw/{path:path}", response_class=Response, include_in_schema=False)
     @api.get("/api/raw/{path:path}", response_class=Response, responses=BYTES)
     def raw(request: Request, path: str, download: bool = False) -> Response:
         """A file of the vault as it is on disk."""
         require_file(app, path)
-        file = files.by_path(app.database.read(), path)
+        file = app.documents.file_at(path)
         if file is None or file.vanished_at is not None:
             raise NotFound(f"{path}: has vanished from the vault")
         try:

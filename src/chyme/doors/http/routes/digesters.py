@@ -10,9 +10,8 @@ from pydantic import BaseModel
 
 from chyme.application.app import App
 from chyme.application.bulk_jobs import Selection
-from chyme.application.digester_list import digesters_of
-from chyme.doors.http.not_found import NotFound
 from chyme.doors.http.routes.bulk_jobs import PLANNED, Planned, Started, job_response, plan_response
+from chyme.errors import NotFound
 
 
 class OneDigester(BaseModel):
@@ -37,12 +36,10 @@ class Digesters(BaseModel):
 
 
 def add_routes(api: FastAPI, app: App) -> None:
-    """Add these routes to the HTTP application of an opened vault."""
-
     @api.get("/api/digesters")
     def digesters() -> Digesters:
         """Which digesters there are, what they make of which files, and how many digests have which status."""
-        return Digesters(digesters=[OneDigester(**asdict(digester)) for digester in digesters_of(app)])
+        return Digesters(digesters=[OneDigester(**asdict(digester)) for digester in app.list_digesters()])
 
     @api.delete("/api/digesters/{name}/digests", status_code=202, response_model=Started | Planned, responses=PLANNED)
     def forget(

@@ -1,4 +1,4 @@
-"""The routes about one file's digests, and about the state of the vault."""
+"""The routes about digests: of one file, failed ones by cause, and outdated ones; and the state of the vault."""
 
 from __future__ import annotations
 
@@ -6,17 +6,20 @@ import threading
 from dataclasses import asdict
 from typing import Annotated, Any
 
-from fastapi import FastAPI, Query
+from fastapi import FastAPI, Path, Query
 from fastapi.responses import JSONResponse
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from chyme.application.app import App
-from chyme.doors.http.not_found import require_file
+from chyme.application.digester_list import outdated_json
+from chyme.doors.http.problem_details import require_file
+from chyme.doors.http.request_bodies import RequestBody
 from chyme.errors import VaultGone
 from chyme.model import Mode
 
 WAITERS = 8  # of all vaults together: each takes a thread that other requests need
 _waiters = threading.BoundedSemaphore(WAITERS)
+Name = Annotated[str, Field(max_length=200)]
 
 
 class Queued(BaseModel):
@@ -29,8 +32,65 @@ class Queued(BaseModel):
 QUEUED: dict[int | str, dict[str, Any]] = {202: {"model": Queued, "description": "It is done in the background"}}
 
 
+class Group(BaseModel):
+    """All digests of one digester that failed for the same cause."""
+
+    id: str
+    digester: str
+    label: str
+    category: str
+    cause: str
+    way_out: str
+    files: int
+    digests: int
+    sample_paths: list[str]
+    newest_at: str
+    again: int
+    again_at: str | None
+
+
+class Groups(BaseModel):
+    """What failed, the most frequent cause first."""
+
+    groups: list[Group]
+
+
+class Retried(BaseModel):
+    """How many digests are tried again."""
+
+    digests: int
+
+
+class Outdated(BaseModel):
+    """What making the digests of one digester again would take."""
+
+    digester: str
+    files: int
+    calls: int
+    seconds: float
+
+
+class AllOutdated(BaseModel):
+    """What is out of date, by digester, and what making it all again would take."""
+
+    outdated: list[Outdated]
+    calls: int
+    seconds: float
+
+
+class Again(RequestBody):
+    """Which digesters; all if left out."""
+
+    digesters: list[Name] = Field(default_factory=list, max_length=200)
+
+
+class Redone(AllOutdated):
+    """The same, and how many digests will be made again."""
+
+    digests: int
+
+
 def add_routes(api: FastAPI, app: App) -> None:
-    """Add these routes to the HTTP application of an opened vault."""
     last_status: dict[str, Any] = {}  # the answer while the database is not at its path
 
     @api.get("/api/status")
@@ -74,3 +134,24 @@ def add_routes(api: FastAPI, app: App) -> None:
         finally:
             _waiters.release()
         return {**app.documents.show(path), "unsettled": [asdict(digest_left) for digest_left in unsettled]}
+
+    @api.get("/api/failures")
+    def failures() -> Groups:
+        """What failed, grouped by digester, category and cause; digests that only wait are left out."""
+        return Groups(groups=[Group(**asdict(group)) for group in app.failures.groups()])
+
+    @api.post("/api/failures/{group}/retry")
+    def retry(group: Annotated[str, Path(max_length=100)]) -> Retried:
+        """Retry all digests of one group, and nothing else."""
+        return Retried(digests=app.failures.retry(group))
+
+    @api.get("/api/outdated", response_model=AllOutdated)
+    def outdated() -> dict[str, Any]:
+        """What is out of date, and what making it again would take. Changes nothing."""
+        return outdated_json(app.list_outdated([], []))
+
+    @api.post("/api/outdated/redo", response_model=Redone)
+    def redo(again: Again | None = None) -> dict[str, Any]:
+        """Have outdated digests made again; the old ones stay until they are replaced."""
+        outdated_digests = app.list_outdated([], again.digesters if again else [])
+        return {**outdated_json(outdated_digests), "digests": app.redo(outdated_digests)}

@@ -1,16 +1,16 @@
-"""The routes about documents: retry, edits by hand, renaming, and the models that are used."""
+"""The routes about documents: retry, edits by hand, and renaming."""
 
 from __future__ import annotations
 
 import contextlib
-from dataclasses import asdict
 from typing import Annotated, Any, Literal
 
 from fastapi import FastAPI
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from chyme.application.app import App
-from chyme.doors.http.not_found import require_file
+from chyme.doors.http.problem_details import require_file
+from chyme.doors.http.request_bodies import RequestBody
 from chyme.errors import UsageError
 from chyme.understanding.edit_rules import DATE, TAGS, TITLE, EditRequest
 from chyme.understanding.edits import NothingToChange
@@ -19,22 +19,18 @@ from chyme.understanding.rename_proposals import FileRenamer, RenameResult
 Tags = Annotated[list[Annotated[str, Field(max_length=1000)]], Field(max_length=1000)]
 
 
-class NewEdits(BaseModel):
+class NewEdits(RequestBody):
     """The fields a person sets by hand."""
-
-    model_config = ConfigDict(extra="forbid")
 
     title: Annotated[str, Field(max_length=10_000)] | None = None
     date: Annotated[str, Field(max_length=100)] | None = None
     tags: Tags | None = None  # exactly these tags
-    add_tags: Tags = []
-    remove_tags: Tags = []
+    add_tags: Tags = Field(default=[])
+    remove_tags: Tags = Field(default=[])
 
 
-class Cleared(BaseModel):
+class Cleared(RequestBody):
     """A field for which the machine's value counts again."""
-
-    model_config = ConfigDict(extra="forbid")
 
     field: Literal["title", "date", "tags"]
 
@@ -53,8 +49,6 @@ class NewName(BaseModel):
 
 
 def add_routes(api: FastAPI, app: App) -> None:
-    """Add these routes to the HTTP application of an opened vault."""
-
     @api.post("/api/documents/{path:path}/reprocess")
     def reprocess(path: str) -> dict[str, Any]:
         """Try again what went wrong with a document; asking twice starts one job."""
@@ -102,17 +96,6 @@ def add_routes(api: FastAPI, app: App) -> None:
         """Give a file its previous name back."""
         require_file(app, path)
         return _rename_response(path, FileRenamer(app.open_vault).undo([path]), "it has its name still")
-
-    @api.get("/api/ai")
-    def standing() -> dict[str, Any]:
-        """Which models are used, their state, and what they cost today."""
-        models = app.providers
-        return {
-            "providers": [
-                {"model": models[status.name], **asdict(status)} for status in app.ledger.statuses(sorted(models))
-            ],
-            "private_patterns": app.private.patterns,
-        }
 
 
 def _rename_response(path: str, results: list[RenameResult], message: str) -> NewName:

@@ -22,8 +22,6 @@ BEYOND = 2**63 - 1
 
 
 def add_routes(api: FastAPI, app: App) -> None:
-    """Add these routes to the HTTP application of an opened vault."""
-
     @api.get(
         "/api/events",
         response_class=Response,

@@ -9,15 +9,13 @@ from fastapi import FastAPI
 from fastapi.responses import StreamingResponse
 
 from chyme.application.app import App
-from chyme.application.export.vault_export import TABLE, csv_lines
+from chyme.application.vault_export import TABLE
 
 LINES = 500
 CSV = "text/csv; charset=utf-8"
 
 
 def add_routes(api: FastAPI, app: App) -> None:
-    """Add these routes to the HTTP application of an opened vault."""
-
     @api.get(
         f"/api/export/{TABLE}",
         response_class=StreamingResponse,
@@ -26,7 +24,7 @@ def add_routes(api: FastAPI, app: App) -> None:
     def documents() -> StreamingResponse:
         """All documents as CSV, in which no spreadsheet finds a formula."""
         headers = {"Content-Disposition": f'attachment; filename="{TABLE}"'}
-        return StreamingResponse(_join_lines(csv_lines(app)), media_type=CSV, headers=headers)
+        return StreamingResponse(_join_lines(app.export.csv_lines()), media_type=CSV, headers=headers)
 
 
 def _join_lines(lines: Iterable[str]) -> Iterator[bytes]:

@@ -1,18 +1,19 @@
-"""The routes about files: listing, details, deleting and restoring."""
+"""The routes about files: listing, details, deleting and restoring, and what vanished from the folder."""
 
 from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
 from fastapi import FastAPI, Query
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, StrictBool
 
 from chyme.application.app import App
-from chyme.doors.http.not_found import NotFound, require_file
+from chyme.doors.http.problem_details import require_file
+from chyme.doors.http.request_bodies import RequestBody
+from chyme.errors import NotFound
 from chyme.model import Kind
-from chyme.search.file_list import Folder
-from chyme.search.tables.listing import Card, Filters
-from chyme.vault.trash import NotInTrash, RestoredFile, TrashEntry
+from chyme.search.file_list import Card, Filters, Folder
+from chyme.vault.trash import RestoredFile, TrashEntry
 
 PATH = 4096  # characters; no system opens a longer path
 Name = Annotated[str, Field(max_length=500)]
@@ -66,9 +67,35 @@ class Emptied(BaseModel):
     deleted: int
 
 
-def add_routes(api: FastAPI, app: App) -> None:
-    """Add these routes to the HTTP application of an opened vault."""
+class VanishedFile(BaseModel):
+    """A file that is no longer in the folder."""
 
+    path: str
+    vanished_at: str | None
+
+
+class Vanished(BaseModel):
+    """What vanished, how many files are due to be forgotten, and why nothing is before a person confirms."""
+
+    total: int
+    due: int
+    waits: str | None
+    files: list[VanishedFile]
+
+
+class Forgetting(RequestBody):
+    """Which vanished files: those that are due, or all."""
+
+    everything: StrictBool = False
+
+
+class Forgotten(BaseModel):
+    """How many files were forgotten."""
+
+    files: int
+
+
+def add_routes(api: FastAPI, app: App) -> None:
     @api.get("/api/files")
     def listed(
         cursor: Annotated[str | None, Query(max_length=2000)] = None,
@@ -119,10 +146,7 @@ def add_routes(api: FastAPI, app: App) -> None:
     @api.post("/api/trash/{id}/restore")
     def restore(id: str) -> Restored:
         """Restore a file to where it was, or beside a file that is there now."""
-        try:
-            return Restored(restored=app.trash.restore([id])[0])
-        except NotInTrash as error:
-            raise NotFound(str(error)) from error
+        return Restored(restored=app.trash.restore([id])[0])
 
     @api.delete("/api/trash")
     def empty() -> Emptied:
@@ -132,7 +156,20 @@ def add_routes(api: FastAPI, app: App) -> None:
     @api.delete("/api/trash/{id}")
     def empty_one(id: str) -> Emptied:
         """Delete one file in the trash for good."""
-        try:
-            return Emptied(deleted=app.trash.empty([id]))
-        except NotInTrash as error:
-            raise NotFound(str(error)) from error
+        return Emptied(deleted=app.trash.empty([id]))
+
+    @api.get("/api/vanished", response_model=Vanished)
+    def vanished(limit: Annotated[int, Query(ge=1, le=1000)] = 100) -> dict[str, Any]:
+        """Files that vanished from the folder and are still remembered."""
+        files = app.list_vanished()
+        return {
+            "total": len(files),
+            "due": len(app.list_purgeable(everything=False)),
+            "waits": app.purge_blocker(),
+            "files": [{"path": file.path, "vanished_at": file.vanished_at} for file in files[:limit]],
+        }
+
+    @api.post("/api/vanished/forget", response_model=Forgotten)
+    def forget(which: Forgetting | None = None) -> dict[str, Any]:
+        """Delete everything known about vanished files; the request confirms that they are meant to be gone."""
+        return {"files": app.purge(everything=bool(which and which.everything), confirmed=True)}

@@ -6,10 +6,11 @@ from dataclasses import asdict
 from typing import Annotated
 
 from fastapi import FastAPI
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from chyme.application.app import App
-from chyme.doors.http.not_found import require_file
+from chyme.doors.http.problem_details import require_file
+from chyme.doors.http.request_bodies import RequestBody
 from chyme.doors.http.routes.uploads import AddedLink, AddedLinks, Folder, Url
 from chyme.vault.intake.text_links import FOLDER, keep_links, links_of
 
@@ -27,18 +28,14 @@ class TextLinks(BaseModel):
     links: list[KeptLink]
 
 
-class Keep(BaseModel):
+class Keep(RequestBody):
     """Which links of a text to save, and where."""
-
-    model_config = ConfigDict(extra="forbid")
 
     urls: Annotated[list[Url], Field(min_length=1, max_length=100)] | None = None
     folder: Folder = FOLDER
 
 
 def add_routes(api: FastAPI, app: App) -> None:
-    """Add these routes to the HTTP application of an opened vault."""
-
     @api.get("/api/links/{path:path}")
     def links(path: str) -> TextLinks:
         """The links in a text."""

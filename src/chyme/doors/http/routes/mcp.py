@@ -16,7 +16,6 @@ REQUEST_BYTES = 1024 * 1024  # tool calls are short
 
 
 def add_routes(api: FastAPI, app: App) -> None:
-    """Add these routes to the HTTP application of an opened vault."""
     api.add_route("/mcp", _Mcp(app), include_in_schema=False)  # type: ignore[arg-type]
 
 

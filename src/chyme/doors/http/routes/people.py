@@ -7,12 +7,13 @@ from typing import Annotated
 
 from fastapi import FastAPI, Path
 from fastapi.responses import Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from chyme.application.app import App
-from chyme.doors.http.not_found import NotFound, require_file
+from chyme.doors.http.problem_details import require_file
+from chyme.doors.http.request_bodies import RequestBody
+from chyme.errors import NotFound
 from chyme.speech.people.edits import DecisionResult, as_json
-from chyme.speech.people.tables.people import PersonTotals
 from chyme.speech.transcripts.subtitles import vtt
 
 Number = Annotated[int, Path(ge=1, le=2**53)]
@@ -62,46 +63,37 @@ class Decided(BaseModel):
     person: Person | None
 
 
-class NewName(BaseModel):
+class NewName(RequestBody):
     """The name of a person; null removes the name."""
-
-    model_config = ConfigDict(extra="forbid")
 
     name: Annotated[str, Field(max_length=1000)] | None
 
 
-class Others(BaseModel):
+class Others(RequestBody):
     """The same person under other numbers."""
-
-    model_config = ConfigDict(extra="forbid")
 
     others: Numbers
 
 
-class Voices(BaseModel):
+class Voices(RequestBody):
     """Voices that belong to another person."""
-
-    model_config = ConfigDict(extra="forbid")
 
     voices: Numbers
 
 
-class Owner(BaseModel):
+class Owner(RequestBody):
     """The person a voice belongs to; null means a new person."""
-
-    model_config = ConfigDict(extra="forbid")
 
     person: Annotated[int, Field(ge=1, le=2**53)] | None
 
 
 def add_routes(api: FastAPI, app: App) -> None:
-    """Add these routes to the HTTP application of an opened vault."""
     people = app.people
 
     @api.get("/api/people")
     def everybody() -> Everybody:
         """All people who are heard in the vault or have a name."""
-        return Everybody(people=[_person_response(person) for person in people.list_people()])
+        return Everybody(people=[Person.model_validate(as_json(person)) for person in people.list_people()])
 
     @api.post("/api/people/undo")
     def undo() -> Decided:
@@ -115,7 +107,7 @@ def add_routes(api: FastAPI, app: App) -> None:
         _require_person(app, person_id)
         details = people.show(str(person_id))
         return Shown(
-            person=_person_response(details.person),
+            person=Person.model_validate(as_json(details.person)),
             voices=[Heard.model_validate(asdict(voice)) for voice in details.voices],
         )
 
@@ -165,9 +157,6 @@ def _require_person(app: App, person_id: int) -> None:
         raise NotFound(f"there is no person {person_id}; GET /api/people lists them")
 
 
-def _person_response(person: PersonTotals) -> Person:
-    return Person.model_validate(as_json(person))
-
-
 def _decision_response(result: DecisionResult) -> Decided:
-    return Decided(done=result.what, person=_person_response(result.person) if result.person else None)
+    person = Person.model_validate(as_json(result.person)) if result.person else None
+    return Decided(done=result.what, person=person)

@@ -7,15 +7,13 @@ from typing import Annotated, Any, Literal
 from fastapi import FastAPI, Query
 
 from chyme.application.app import App
-from chyme.doors.http.not_found import require_file
+from chyme.doors.http.problem_details import require_file
 from chyme.search.results import as_json
 
 LAST = 1_000_000  # offset: nobody pages further
 
 
 def add_routes(api: FastAPI, app: App) -> None:
-    """Add these routes to the HTTP application of an opened vault."""
-
     @api.get("/api/search")
     def search(
         q: str,

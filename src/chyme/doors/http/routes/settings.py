@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from fastapi import FastAPI, HTTPException, Request
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from chyme.application.app import App
 from chyme.application.doctor import Engine, doctor
@@ -22,7 +22,7 @@ class Setting(BaseModel):
 
     name: str
     topic: str
-    told: str
+    description: str = Field(serialization_alias="told")
     value: Value | None
     default: Value
     source: str
@@ -56,8 +56,6 @@ class Doctor(BaseModel):
 
 
 def add_routes(api: FastAPI, app: App) -> None:
-    """Add these routes to the HTTP application of an opened vault."""
-
     @api.get("/api/settings", response_model=AllSettings)
     def settings(request: Request) -> dict[str, Any]:
         """Every setting, its value and where that comes from; secrets are never shown."""

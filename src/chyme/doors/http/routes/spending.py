@@ -1,4 +1,4 @@
-"""The routes about what models cost, and about pausing them."""
+"""The routes about models: which are used, what they cost, and pausing them."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from dataclasses import asdict
 from typing import Annotated, Any, Literal
 
 from fastapi import FastAPI, Query
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from chyme.application.app import App
+from chyme.doors.http.request_bodies import RequestBody
 
 LONGEST = 3660  # days
 
@@ -33,10 +34,8 @@ class Spend(BaseModel):
     spend: list[Account]
 
 
-class Which(BaseModel):
+class Which(RequestBody):
     """Which model: how its settings begin. All if left out."""
-
-    model_config = ConfigDict(extra="forbid")
 
     provider: str | None = Field(None, max_length=100)
 
@@ -55,7 +54,14 @@ class Resumed(BaseModel):
 
 
 def add_routes(api: FastAPI, app: App) -> None:
-    """Add these routes to the HTTP application of an opened vault."""
+    @api.get("/api/ai")
+    def standing() -> dict[str, Any]:
+        """Which models are used, their state, and what they cost today."""
+        statuses = app.spending.provider_statuses()
+        return {
+            "providers": [{"model": model, **asdict(status)} for model, status in statuses],
+            "private_patterns": app.private.patterns,
+        }
 
     @api.get("/api/ai/spend", response_model=Spend)
     def spend(

@@ -6,10 +6,11 @@ from dataclasses import asdict
 from typing import Annotated, Any, Literal
 
 from fastapi import FastAPI, Query
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from chyme.application.app import App
-from chyme.doors.http.not_found import NotFound
+from chyme.doors.http.request_bodies import RequestBody
+from chyme.errors import NotFound
 from chyme.understanding.tags.rename_merge_ban import DecisionResult, UnknownTag, as_json, filter_tags
 
 Name = Annotated[str, Field(min_length=1, max_length=200)]
@@ -73,35 +74,27 @@ class Decided(BaseModel):
     tag: Tag | None
 
 
-class Renaming(BaseModel):
+class Renaming(RequestBody):
     """A new name for a tag."""
-
-    model_config = ConfigDict(extra="forbid")
 
     old: Name
     new: Name
 
 
-class Merging(BaseModel):
+class Merging(RequestBody):
     """Several tags that become one."""
-
-    model_config = ConfigDict(extra="forbid")
 
     into: Name
     others: list[Name] = Field(min_length=1, max_length=1000)
 
 
-class OneTag(BaseModel):
+class OneTag(RequestBody):
     """The tag that is meant."""
-
-    model_config = ConfigDict(extra="forbid")
 
     tag: Name
 
 
 def add_routes(api: FastAPI, app: App) -> None:
-    """Add these routes to the HTTP application of an opened vault."""
-
     @api.get("/api/tags", response_model=Tags)
     def listed(
         prefix: Annotated[str, Query(max_length=200)] = "",

@@ -9,16 +9,18 @@ import anyio
 from anyio import CapacityLimiter, to_thread
 from fastapi import FastAPI, HTTPException, Query, Request, Response
 from fastapi.responses import JSONResponse
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 from python_multipart.multipart import parse_options_header
 from starlette.requests import ClientDisconnect
 
 from chyme.application.app import App
+from chyme.doors.http.request_bodies import RequestBody
 from chyme.errors import UsageError
 from chyme.vault.intake.links import LinkResult, add_links
 from chyme.vault.intake.notes import add_note
+from chyme.vault.intake.upload_limits import UploadTooLarge
 from chyme.vault.intake.upload_placement import UploadResult
-from chyme.vault.intake.uploads import UploadReceiver, UploadTooLarge
+from chyme.vault.intake.uploads import UploadReceiver
 
 T = TypeVar("T")
 Url = Annotated[str, Field(max_length=10_000)]
@@ -43,10 +45,8 @@ BODY: dict[str, Any] = {
 }
 
 
-class NewLinks(BaseModel):
+class NewLinks(RequestBody):
     """One link to add to the vault, or several."""
-
-    model_config = ConfigDict(extra="forbid")
 
     url: Url | None = None
     urls: Annotated[list[Url], Field(min_length=1, max_length=1000)] | None = None
@@ -68,10 +68,8 @@ class AddedLinks(BaseModel):
     links: list[AddedLink]
 
 
-class NewNote(BaseModel):
+class NewNote(RequestBody):
     """A note to add to the vault."""
-
-    model_config = ConfigDict(extra="forbid")
 
     text: Annotated[str, Field(max_length=5_000_000)]
     title: Annotated[str, Field(max_length=1000)] | None = None
@@ -101,7 +99,6 @@ class AllUploaded(BaseModel):
 
 
 def add_routes(api: FastAPI, app: App) -> None:
-    """Add these routes to the HTTP application of an opened vault."""
     writers = CapacityLimiter(WRITERS)
 
     async def in_thread(work: Callable[[], T]) -> T:

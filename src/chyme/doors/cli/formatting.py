@@ -1,22 +1,37 @@
-"""The content of a recording as lines of text."""
+"""How commands print counts, failures and the content of recordings."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from chyme.model import Form, Segment
+from chyme.application.file_texts import format_time
+from chyme.doors.cli.vault_options import printable
+from chyme.model import Digest, Form, Segment
 from chyme.speech.transcripts.json_format import format_speaker_label, from_json
 
 Names = Mapping[str, str]  # of people, by the label of the speaker in this file
 
 
-def format_time(seconds: float) -> str:
-    """Format seconds as 1:05, or as 1:02:03 from one hour on."""
-    minutes, rest = divmod(int(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"
+def format_count(count: int, what: str) -> str:
+    """Format a count with its noun: 1 file, 2,000 files."""
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
+
+
+def format_failures(failed: Iterable[Digest]) -> list[str]:
+    """Describe the first failure of each file and how many other digests of it failed."""
+    by_file: dict[int, list[Digest]] = {}
+    for digest in failed:
+        by_file.setdefault(digest.file_id, []).append(digest)
+    return [_format_file(digests) for digests in by_file.values()]
+
+
+def _format_file(digests: list[Digest]) -> str:
+    first = min(digests, key=lambda digest: digest.updated_at)
+    others = len(digests) - 1
+    suffix = f" ({others} more of its digests failed)" if others else ""
+    return f"{first.error_category}: {printable(first.error or '')}{suffix}"
 
 
 def names_in(details: Mapping[str, Any]) -> dict[str, str]:

@@ -1,10 +1,13 @@
-"""Limits for request bodies: every body except an upload is held in memory."""
+"""Reads and limits request bodies. The limits of uploads are elsewhere: vault.intake.upload_limits."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from urllib.parse import parse_qs
 
+from fastapi import Request
+from pydantic import BaseModel, ConfigDict
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.types import Message, Receive, Scope
@@ -12,6 +15,13 @@ from starlette.types import Message, Receive, Scope
 LARGEST = 32 * 1024 * 1024  # bytes: fits the longest note, even when each of its letters is escaped as \uXXXX
 LARGEST_IN_ALL = 8 * LARGEST  # bytes of all current requests together
 TOO_LARGE = f"more than {LARGEST // 1024**2} MB; send less at once, and files to /api/upload"
+LARGEST_FORM = 16 * 1024  # bytes; a form may come from a client that has not signed in
+
+
+class RequestBody(BaseModel):
+    """JSON that a client sends; unknown fields are an error."""
+
+    model_config = ConfigDict(extra="forbid")
 
 
 def declares_too_large(scope: Scope) -> bool:
@@ -52,3 +62,20 @@ class BodyMemory:
             yield receive_counted
         finally:
             self._bytes_in_memory -= size
+
+
+async def form_of(request: Request) -> dict[str, str]:
+    """Return the fields of a form; of several with one name, the last."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "application/x-www-form-urlencoded":
+        raise HTTPException(415, "send the form as a browser does: application/x-www-form-urlencoded")
+    body = b""
+    async for piece in request.stream():
+        body += piece
+        if len(body) > LARGEST_FORM:
+            raise HTTPException(413, "this is more than any form here holds")
+    try:
+        fields = parse_qs(body.decode("utf-8"), keep_blank_values=True, max_num_fields=50)
+    except (UnicodeDecodeError, ValueError) as error:
+        raise HTTPException(400, "this is no form") from error
+    return {name: values[-1] for name, values in fields.items()}

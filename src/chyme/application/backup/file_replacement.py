@@ -1,4 +1,4 @@
-"""A folder for unfinished work: removed when the work ends, or by the next run if the process was killed."""
+"""Replaces files safely: the new one is made in a temporary folder, and the old one is kept under another name."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ LOCK = "lock"
 
 @contextlib.contextmanager
 def temporary_folder(parent: Path, prefix: str) -> Iterator[Path]:
-    """Make a private folder inside `parent`, on the same disk, so that finished files can be moved out of it."""
+    """Make a private folder inside `parent`, on the same disk, so that finished files can be moved out of it.
+
+    It is removed when the work ends, or by the next run if the process was killed.
+    """
     _remove_leftovers(parent, prefix)
     folder = Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
     lock = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -41,3 +44,20 @@ def _remove_leftovers(parent: Path, prefix: str) -> None:
             pass
         finally:
             os.close(lock)
+
+
+def keep_as(source: Path, name: Path) -> None:
+    """Give a file another name besides its own; a copy, where the file system has no hard links."""
+    try:
+        os.link(source, name)
+    except OSError:
+        shutil.copy2(source, name)
+
+
+def sync(path: Path) -> None:
+    """Return once a file, or the names in a folder, are on disk."""
+    handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

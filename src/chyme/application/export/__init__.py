@@ -1,1 +1,0 @@
-"""Exports documents, digests and edits as plain files."""
