@@ -54,7 +54,7 @@ def test_a_status_of_http_is_no_mere_number() -> None:
 
 
 def test_what_was_told_is_kept_but_for_the_name() -> None:
-    assert cause_of("a.png: 12 MB is too large; raise it", "x/a.png", "validation").told == "12 MB is too large"
+    assert cause_of("a.png: 12 MB is too large; raise it", "x/a.png", "validation").message == "12 MB is too large"
 
 
 def test_every_category_that_is_shown_has_a_way_out() -> None:

@@ -1,4 +1,4 @@
-"""Having digests made again: the one command behind reset, retry, redo, reprocess, digest again and jobs."""
+"""Making digests again: the one command behind reset, retry, redo, reprocess, digest again and jobs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ BATCH = 200  # files in one transaction
 def request_again(database: Database, rules: Rules, file_ids: Sequence[int], again: Again, now: str) -> int:
     """Put digests of these files back into the queue. Returns how many, not counting those of a reset.
 
-    A reset deletes content, so it is stored as a request, which the file's present or next worker carries out.
+    A reset deletes content, so it is stored as a request that the file's present or next worker carries out.
     """
     count = 0
     for start in range(0, len(file_ids), BATCH):
@@ -66,9 +66,9 @@ def make_again(db: Connection, rules: Rules, file_id: int, again: Again, now: st
 
 
 def reset(db: Connection, rules: Rules, file: File, outputs: Iterable[str], priority: int, now: str) -> list[str]:
-    """Delete these outputs and put them back into the queue. Returns those that were.
+    """Delete these outputs and put them back into the queue. Returns the requeued ones.
 
-    Captures stay until they are replaced, with everything that was made of them.
+    Captures stay until they are replaced, and so does everything made from them.
     """
     kept = rules.kept_by_reset(digests.of_file(db, file.id))
     changed = digests.reset(db, file.id, outputs, priority, now, kept)
@@ -85,7 +85,7 @@ def reset(db: Connection, rules: Rules, file: File, outputs: Iterable[str], prio
 
 
 def _outdated(db: Connection, rules: Rules, file_id: int, chosen: Collection[str]) -> list[str]:
-    """Those of the outputs that an older recipe made, with all others of the same digesters."""
+    """The outputs that an older recipe made, with all other outputs of the same digesters."""
     found = [
         name
         for name, recipe in rules.recipes()

@@ -20,7 +20,7 @@ class Attempt:
     run_id: str
     number: int  # which attempt at these outputs it is, counted from 1
     input_hash: str
-    inputs: tuple[str, ...]  # the outputs it reads that are there
+    inputs: tuple[str, ...]  # the available outputs that it reads
     seconds: float
     started: datetime
-    before: dict[str, Digest]  # its rows before it began
+    before: dict[str, Digest]  # its rows before it started

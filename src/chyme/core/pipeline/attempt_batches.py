@@ -1,4 +1,4 @@
-"""Small files that one child digests in one go: which they are, and what becomes of each."""
+"""Attempts at small files that one child runs as a batch."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ from chyme.model import Kind, Lease, Limits, Output
 
 log = logging.getLogger(__name__)
 
-SMALL_TEXTS = 20_000  # characters of all texts of a file
+SMALL_TEXTS = 20_000  # characters in all texts of a file
 
 Ready = tuple[Lease, Attempt | None, FilePass]
 Made = list[Output] | DigestError
 
 
 class BatchTaskRunner(TaskRunner, Protocol):
-    """A pool of children, which may give several tasks to one of them."""
+    """A pool of children that can give several tasks to one child."""
 
     def run_many(
         self, tasks: Sequence[Task], family: str, limits: Limits, on_start: Callable[[], None] | None = None
@@ -43,7 +43,7 @@ class BatchTaskRunner(TaskRunner, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class BatchResult:
-    """What became of one of several attempts, and when it would have begun if it had been the last of them."""
+    """The result of one attempt of a batch, and when it would have started if it had been the last."""
 
     made: Made
     began: datetime
@@ -61,7 +61,7 @@ def can_batch_all(ready: Iterable[Ready]) -> bool:
 
 
 def take_batch(attempt: Attempt, ready: deque[Ready]) -> dict[str, tuple[Attempt, FilePass]]:
-    """Take out of `ready` what may be run together with this attempt, by run."""
+    """Remove from `ready` the attempts that can run together with this one. Returns them by run."""
     found: dict[str, tuple[Attempt, FilePass]] = {}
     for lease, other, turn in [ready.popleft() for _ in range(len(ready) if can_batch(attempt) else 0)]:
         if other is not None and other.digester is attempt.digester and len(found) < MAX_BATCH_TASKS - 1:
@@ -72,7 +72,7 @@ def take_batch(attempt: Attempt, ready: deque[Ready]) -> dict[str, tuple[Attempt
 
 
 class BatchRunner:
-    """Runs attempts together."""
+    """Runs several attempts as one batch."""
 
     def __init__(
         self,
@@ -95,49 +95,48 @@ class BatchRunner:
         self._clock = clock
 
     def run(self, attempts: Sequence[Attempt], memory_bytes: int, cpu_factor: float) -> dict[str, BatchResult]:
-        """What became, by run, of those attempts of one digester that could be run together; the others must be run
-        alone.
+        """The results, by run, of the attempts that could run together; the others must be run alone.
 
-        Where the child fails, nobody knows for whose sake: then that is all of them, and nothing is held against any.
+        If the child fails, it is unknown which file caused it, so the result is empty and no attempt is blamed.
         """
         with contextlib.ExitStack() as until_done:
-            gathered = [(one, task) for one in attempts if (task := self._small_task(one, until_done))]
-            if len(gathered) < 2:
+            batch = [(attempt, task) for attempt in attempts if (task := self._small_task(attempt, until_done))]
+            if len(batch) < 2:
                 return {}
-            digester, seconds = attempts[0].digester, max(attempt.seconds for attempt, _ in gathered)
-            for attempt, _ in gathered:
+            digester, seconds = attempts[0].digester, max(attempt.seconds for attempt, _ in batch)
+            for attempt, _ in batch:
                 self._in_flight.begin(attempt.file, digester.name)
                 until_done.callback(self._in_flight.end, attempt.file)
             began = [self._clock()]
 
             def start() -> None:
                 began[0] = self._clock()
-                for attempt, _ in gathered:
+                for attempt, _ in batch:
                     self._leases.add(attempt.lease, began[0] + timedelta(seconds=seconds))
 
             limits = Limits(seconds, seconds * cpu_factor, memory_bytes)
             try:
-                made = self._runner.run_many([task for _, task in gathered], digester.runs.family, limits, start)
+                made = self._runner.run_many([task for _, task in batch], digester.runs.family, limits, start)
             except (ChymeError, OSError) as error:
-                log.info("%d files did not go through %s together: %s", len(gathered), digester.name, error)
-                for attempt, _ in gathered:
+                log.info("%d files did not go through %s together: %s", len(batch), digester.name, error)
+                for attempt, _ in batch:
                     self._leases.add(attempt.lease)  # they wait again
                 return {}
             end = self._clock()
-            began_last = end - (end - began[0]) / len(gathered)
+            began_last = end - (end - began[0]) / len(batch)
             return {
-                attempt.run_id: BatchResult(_unless_changed(task, one), began_last)
-                for (attempt, task), one in zip(gathered, made, strict=True)
+                attempt.run_id: BatchResult(_unless_changed(task, result), began_last)
+                for (attempt, task), result in zip(batch, made, strict=True)
             }
 
     def _small_task(self, attempt: Attempt, until_done: contextlib.ExitStack) -> Task | None:
-        """The task with its file and folder, open until all is done; None when it has much text or cannot be opened."""
+        """The task, with file and folder open until the batch is done; None for a long text or an unreadable file."""
         file, digester = attempt.file, attempt.digester
-        own = file.size if file.kind is Kind.TEXT else 0
-        if own > SMALL_TEXTS:
+        own_size = file.size if file.kind is Kind.TEXT else 0
+        if own_size > SMALL_TEXTS:
             return None
         inputs = inputs_of(self._database.read(), self._rules, attempt)
-        if own + sum(len(one.content or "") for one in inputs) > SMALL_TEXTS:
+        if own_size + sum(len(upstream.content or "") for upstream in inputs) > SMALL_TEXTS:
             return None
         try:
             fd = until_done.enter_context(open_unchanged(self._vault, file))
@@ -148,7 +147,7 @@ class BatchRunner:
 
 
 def _unless_changed(task: Task, made: Made) -> Made:
-    """What was made, if the file is still what was read."""
+    """What was made, or FileChanged if the file has changed since it was opened."""
     try:
         if task.fd is not None and not isinstance(made, DigestError):
             ensure_unchanged(task.file, task.fd)

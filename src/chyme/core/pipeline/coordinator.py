@@ -1,4 +1,4 @@
-"""Carries one file through the ordered digesters."""
+"""Takes files through their digesters in order: claims them, runs attempts and records the verdicts."""
 
 from __future__ import annotations
 
@@ -47,9 +47,9 @@ from chyme.model import Lane, Lease, Limits, Status, iso
 
 log = logging.getLogger(__name__)
 
-ROOM_POLL_SECONDS = 1.0
-LITTLE_ROOM = 4 * 1024 * 1024
-# What a model fails with. Whatever else goes wrong with a digest that asks one is no reason to wait for it.
+RETRY_WRITE_SECONDS = 1.0
+MIN_FREE_BYTES = 4 * 1024 * 1024
+# How a model fails. Any other failure of a digest that asks one is no reason to wait for the model.
 MODEL_FAILURE_CATEGORIES = frozenset(
     {Category.NETWORK, Category.RATE_LIMIT, Category.AI_QUOTA, Category.BUDGET, Category.UNAVAILABLE}
 )
@@ -59,9 +59,9 @@ class PassResult(Enum):
     """How a pass over a file ended."""
 
     DONE = "done"
-    BUSY = "busy"  # somebody else has it
-    CHANGED = "changed"  # the file is not what it was; look at it again before the next pass
-    STOPPED = "stopped"  # chyme is shutting down, or there is no room to work
+    BUSY = "busy"  # another worker has it
+    CHANGED = "changed"  # the file has changed: scan it again before the next pass
+    STOPPED = "stopped"  # chyme is shutting down, or the disk is full
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,16 +77,16 @@ class PendingVerdict:
     """A verdict on its way into the database."""
 
     attempt: Attempt
-    so_far: PassResult
+    pass_result: PassResult
     settled: bool
     write: Callable[[Connection], tuple[Attempt | None, FilePass]]
     written: Future[tuple[Attempt | None, FilePass]]
     finished: AttemptResult
-    resumed: int  # of the room on the disk, when it was handed to the writer
+    resumed: int  # `DiskSpace.resumed` when it was handed to the writer
 
 
 class Coordinator:
-    """Takes a file, runs what is pending in order, records each verdict, lets the file go."""
+    """Claims a file, runs its pending digesters in order, records each verdict and releases the file."""
 
     def __init__(
         self,
@@ -98,7 +98,7 @@ class Coordinator:
         clock: Callable[[], datetime],
         allowance: Callable[[str], Allowance],
         ledger: ModelCalls,
-        watch: Callable[[AttemptResult], None] = lambda _one: None,
+        watch: Callable[[AttemptResult], None] = lambda _result: None,
     ) -> None:
         self._database = database
         self._rules = rules
@@ -112,38 +112,38 @@ class Coordinator:
         self._scratch = ScratchFolders(scratch, self._owner)
         self._leases = LeaseRenewer(database, clock)
         self._stop = threading.Event()
-        self._begun: dict[str, datetime] = {}  # run → when a child took it
+        self._begun: dict[str, datetime] = {}  # run → when a child started on it
         self.pause = Pause(database, scratch)
         self.in_flight = InFlight(database, clock)
-        self._gathering = BatchRunner(
+        self._batch_runner = BatchRunner(
             database, rules, runner, vault, self._scratch, self._leases, self.in_flight, clock
         )
 
     def stop(self) -> None:
-        """Begin nothing more, and wait for nothing: attempts end at the next word of their progress."""
+        """Start nothing more, without waiting: attempts end when they next report progress."""
         self._stop.set()
 
     def close(self) -> None:
-        """The same, once every pass has ended, and tidy up."""
+        """Stop and clean up. Call it when every pass has ended."""
         self._stop.set()
         self._leases.close()
         self._scratch.close()
 
     def recover(self) -> int:
-        """Give back what vanished workers left behind. Returns how many digests."""
+        """Return what dead workers left behind to the queue. Returns how many digests."""
         given_back = recover(self._database, self._rules, self._clock())
         self._scratch.remove_stale()
         for key in self._scratch.kept_keys():
-            if self._is_settled(key):  # we died between the verdict and tidying up
+            if self._is_settled(key):  # chyme died between the verdict and the cleanup
                 self._scratch.forget(key)
         return given_back
 
     def wake(self, among: frozenset[int] | None = None) -> int:
-        """Have made again what was made without a model that may be asked now. Returns how many digests."""
-        return self._ledger.wake(self._follow, among)
+        """Requeue what was made without a model that may be asked now. Returns how many digests."""
+        return self._ledger.wake(self._requeue_siblings, among)
 
-    def _follow(self, db: Connection, file_id: int) -> None:
-        """The other outputs of woken digesters follow, and the document of the file says that it is worked on."""
+    def _requeue_siblings(self, db: Connection, file_id: int) -> None:
+        """Also requeue the other outputs of requeued digesters, and update the state of the document."""
         file, now = files.by_id(db, file_id), iso(self._clock())
         if file is None:
             return
@@ -155,28 +155,28 @@ class Coordinator:
         output_updates.update_document(db, self._rules, file, rows, now)
 
     def passage_counts(self, file_ids: Sequence[int]) -> dict[int, int]:
-        """How long the texts of these files are, in passages; 0 where that is not known yet."""
+        """The length of each file's texts in passages; 0 if not known yet."""
         counts = dict.fromkeys(file_ids, 0)
         for recorder in self._rules.recorders:
             counts.update(recorder.passage_counts(self._database.read(), file_ids))
         return counts
 
     def _is_settled(self, key: str) -> bool:
-        """Whether the attempts that a kept folder belongs to are over, or their file is forgotten."""
+        """Whether the attempts that a kept folder belongs to are over, or their file is no longer known."""
         file_id, _, rest = key.partition("-")
         rows = digests.of_file(self._database.read(), int(file_id)) if file_id.isdecimal() else {}
         mine = [row for row in rows.values() if row.input_hash and rest == f"{row.input_hash[:16]}-{row.recipe}"]
         return all(row.settled for row in mine) if mine else not rows
 
     def process_file(self, file_id: int) -> PassResult:
-        """Carry a file through its pending digesters, unless another worker has it."""
+        """Run the pending digesters of a file, unless another worker has it."""
         claim = self.claim([file_id], frozenset(Lane))[0]
         return PassResult.BUSY if claim is None else self.run_claims([claim])[file_id]
 
     def claim(self, file_ids: Sequence[int], lanes: frozenset[Lane] = frozenset({Lane.ORDINARY})) -> list[Claim | None]:
-        """Take files and start with each, in one transaction. None for a file that another worker has.
+        """Take files and start the first digester of each, in one transaction. None for a file that another worker has.
 
-        What belongs to another of the `lanes` is not started.
+        Only digesters of these `lanes` are started.
         """
         now = self._clock()
 
@@ -184,12 +184,12 @@ class Coordinator:
             return [transitions.claim(db, self._rules, file_id, self._owner, now, lanes) for file_id in file_ids]
 
         taken = self._database.write(claim_all)
-        if None in taken and self._free_the_dead(now):
+        if None in taken and self._free_dead_owners(now):
             return self._database.write(claim_all)
         return taken
 
-    def _free_the_dead(self, now: datetime) -> bool:
-        """Whether a lease stood in the way whose owner is known to be dead."""
+    def _free_dead_owners(self, now: datetime) -> bool:
+        """Free the leases of owners that are known to be dead. Returns whether there were any."""
         dead = any(is_dead(owner) for owner in leases.owners(self._database.read()) if owner != self._owner)
         if dead:
             recover(self._database, self._rules, now)
@@ -198,10 +198,10 @@ class Coordinator:
     def run_claims(
         self, claims: Sequence[Claim], done: Callable[[int, PassResult], None] = lambda _id, _handled: None
     ) -> dict[int, PassResult]:
-        """Run what is pending for claimed files, each in order, until nothing is left or its turn is over.
+        """Run the pending digesters of claimed files, each in order, until none is left or the file's turn is over.
 
-        While one verdict is written the next file is worked on; what can be gathered waits until nothing else is left.
-        `done` is told of each file as it ends.
+        While one verdict is being written, the next file is worked on. Attempts that can run as a batch wait until
+        nothing else is left. `done` is called for each file as it ends.
         """
         handled: dict[int, PassResult] = {}
 
@@ -213,14 +213,16 @@ class Coordinator:
         for claim in claims:
             self._leases.add(claim.lease)
         try:
-            self._carry_all(claims, end)
+            self._run_queue(claims, end)
         finally:
             for claim in claims:
-                if claim.lease.file_id not in handled:  # nobody has it any more: it is given back when its lease ends
+                if (
+                    claim.lease.file_id not in handled
+                ):  # an error ended its pass: it is recovered when its lease expires
                     self._leases.remove(claim.lease)
         return handled
 
-    def _carry_all(self, claims: Sequence[Claim], end: Callable[[Lease, PassResult], None]) -> None:
+    def _run_queue(self, claims: Sequence[Claim], end: Callable[[Lease, PassResult], None]) -> None:
         ready = deque((claim.lease, claim.attempt, claim.turn) for claim in claims)
         writing: deque[PendingVerdict] = deque()
         while ready or writing:
@@ -233,15 +235,17 @@ class Coordinator:
                     ready.append((lease, attempt, turn))
                 else:
                     together = {attempt.run_id: (attempt, turn), **take_batch(attempt, ready)}
-                    for run_id, outcome in self._outcomes([attempt for attempt, _ in together.values()]):
-                        writing.append(self._begin_to_record(*together[run_id], *outcome))
+                    for run_id, outcome in self._run_all([attempt for attempt, _ in together.values()]):
+                        writing.append(self._submit_verdict(*together[run_id], *outcome))
             while writing and (can_batch_all(ready) or writing[0].written.done()):
-                lease, so_far = writing[0].attempt.lease, writing[0].so_far
-                following, turn = self._recorded(writing.popleft())  # kept by no name: its text may be long
-                if so_far is PassResult.DONE:
+                lease, pass_result = writing[0].attempt.lease, writing[0].pass_result
+                following, turn = self._await_recorded(
+                    writing.popleft()
+                )  # no name keeps it alive: its text may be long
+                if pass_result is PassResult.DONE:
                     ready.append((lease, following, turn))
                 else:
-                    end(lease, so_far)
+                    end(lease, pass_result)
 
     def await_settled(self, file_id: int, outputs: frozenset[str], patience: float) -> list[PendingDigest]:
         """Wait until no request for the file is left and none of these outputs is queued or running.
@@ -261,16 +265,16 @@ class Coordinator:
             time.sleep(0.05)
 
     def _attempt(self, attempt: Attempt) -> tuple[Outcome, PassResult]:
-        """Run the digester under its limits; whatever happens becomes an outcome."""
+        """Run the digester under its limits and turn whatever happens into an outcome."""
         file, digester, resumed = attempt.file, attempt.digester, self.pause.disk.resumed
         self._leases.add(attempt.lease)
         self.in_flight.begin(file, digester.name)
         try:
-            with open_unchanged(self._vault, file) as fd, self._scratch.lend(_key(attempt)) as scratch:
+            with open_unchanged(self._vault, file) as fd, self._scratch.lend(_scratch_key(attempt)) as scratch:
                 task = Task(digester.name, file, fd, inputs_of(self._database.read(), self._rules, attempt), scratch)
                 allowance = self._allowance(digester.runs.family)
                 limits = Limits(attempt.seconds, attempt.seconds * allowance.cpu_factor, allowance.memory_bytes)
-                runner = self._in_thread(attempt) if digester.waits_for(file) else self._runner
+                runner = self._thread_runner(attempt) if digester.waits_for(file) else self._runner
                 made = runner.run(
                     task,
                     digester.runs.family,
@@ -299,31 +303,30 @@ class Coordinator:
             self.in_flight.end(file)
 
     def _failed(self, attempt: Attempt, error: DigestError) -> tuple[Outcome, PassResult]:
-        full = self._out_of_room()
+        full = self._disk_nearly_full()
         if full:
             self.pause.disk.pause(
                 f"there is hardly any room left in {self._scratch.root}; make room", self.pause.disk.resumed
             )
-        if full or self._database.presence.find_problem():  # neither is the file's fault
+        if full or self._database.presence.find_problem():  # neither is caused by the file
             return Interrupted(), PassResult.STOPPED
         provider = attempt.digester.asks(attempt.file) if error.category in MODEL_FAILURE_CATEGORIES else None
-        tried = error.tried or provider is not None  # whoever cannot do without must come to an end, too
+        tried = error.tried or provider is not None  # a digester that needs its model must run out of attempts, too
         return Failed(error.category, str(error), error.retry_after, tried, provider), PassResult.DONE
 
-    def _outcomes(self, attempts: Sequence[Attempt]) -> Iterator[tuple[str, tuple[Outcome, PassResult]]]:
-        """Run the attempts of one digester, those with little text by one child in one go, and then the others.
+    def _run_all(self, attempts: Sequence[Attempt]) -> Iterator[tuple[str, tuple[Outcome, PassResult]]]:
+        """Run the attempts of one digester: those with little text as one batch in one child, then the others.
 
-        Where that child fails nobody knows for whose sake: each of them is then run alone, and nothing is held against
-        the innocent.
+        If that child fails, it is unknown which file caused it, so each of them is then run alone.
         """
         allowance = self._allowance(attempts[0].digester.runs.family)
         together = (
-            self._gathering.run(attempts, allowance.memory_bytes, allowance.cpu_factor) if len(attempts) > 1 else {}
+            self._batch_runner.run(attempts, allowance.memory_bytes, allowance.cpu_factor) if len(attempts) > 1 else {}
         )
         for attempt in attempts:
-            if (one := together.get(attempt.run_id)) is not None:
-                self._begun[attempt.run_id] = one.began
-                yield attempt.run_id, self._outcome(attempt, one.made)
+            if (result := together.get(attempt.run_id)) is not None:
+                self._begun[attempt.run_id] = result.began
+                yield attempt.run_id, self._outcome(attempt, result.made)
         for attempt in attempts:
             if attempt.run_id not in together:
                 yield attempt.run_id, self._attempt(attempt)
@@ -335,8 +338,8 @@ class Coordinator:
             return self._failed(attempt, made)
         return Produced(tuple(made)), PassResult.DONE
 
-    def _in_thread(self, attempt: Attempt) -> TaskRunner:
-        """Whoever only waits for others needs no child, but leave to call a model."""
+    def _thread_runner(self, attempt: Attempt) -> TaskRunner:
+        """A runner for a digester that only waits on HTTP: it needs no child, but permission to call a model."""
         file, digester = attempt.file, attempt.digester
         calls = self._ledger.calls_for(file, digester.name, attempt.run_id)
         provider = digester.asks(file)
@@ -344,56 +347,61 @@ class Coordinator:
         return ThreadRunner(digester, self._runner, self._stop, calls, provider, private)
 
     def _started(self, attempt: Attempt) -> None:
-        """A child has the task: now its time runs."""
+        """A child has started on the task: its time limit begins."""
         now = self._clock()
         self._leases.add(attempt.lease, now + timedelta(seconds=attempt.seconds))
         self._begun[attempt.run_id] = now
         self.in_flight.take(attempt.file)
 
-    def _begin_to_record(
-        self, attempt: Attempt, turn: FilePass, outcome: Outcome, so_far: PassResult
+    def _submit_verdict(
+        self, attempt: Attempt, turn: FilePass, outcome: Outcome, pass_result: PassResult
     ) -> PendingVerdict:
         began = self._begun.pop(attempt.run_id, attempt.started)
-        now, chance = self._clock(), random.random()  # one of each for all outputs: they are tried again together
+        now, chance = self._clock(), random.random()  # the same for all outputs: they are retried together
         took = max(0, round((now - began).total_seconds() * 1000))
-        verdicts = [(name, *self._judged(attempt, outcome, name, now, chance)) for name in attempt.outputs]
+        verdicts = [(name, *self._judge(attempt, outcome, name, now, chance)) for name in attempt.outputs]
         size = sum(prepared.size for _, _, prepared in verdicts if prepared)
-        put_down = isinstance(outcome, Interrupted)
+        interrupted = isinstance(outcome, Interrupted)
 
         def write(db: Connection) -> tuple[Attempt | None, FilePass]:
-            if put_down:
+            if interrupted:
                 transitions.return_attempt(db, self._rules, attempt, verdicts, self._clock())
                 return None, turn
             return transitions.record(db, self._rules, attempt, verdicts, turn, self._clock(), took)
 
         settled = all(verdict.settled for _, verdict, _ in verdicts)
-        over = summarize_attempt(attempt, [verdict for _, verdict, _ in verdicts], took / 1000, put_down)
+        summary = summarize_attempt(attempt, [verdict for _, verdict, _ in verdicts], took / 1000, interrupted)
         resumed = self.pause.disk.resumed
-        return PendingVerdict(attempt, so_far, settled, write, self._database.submit(write, size), over, resumed)
+        return PendingVerdict(
+            attempt, pass_result, settled, write, self._database.submit(write, size), summary, resumed
+        )
 
-    def _recorded(self, recording: PendingVerdict) -> tuple[Attempt | None, FilePass]:
-        """What follows, once the verdict is written. The work is done and must not be lost: we wait for room."""
+    def _await_recorded(self, recording: PendingVerdict) -> tuple[Attempt | None, FilePass]:
+        """Wait until the verdict is written and return what follows.
+
+        If the disk is full, wait for space: the result must not be lost.
+        """
         written, resumed = recording.written, recording.resumed
         while True:
             try:
                 following = written.result()
                 break
             except DiskFull as error:
-                self._wait_for_room(recording.attempt, str(error), resumed)
+                self._wait_for_space(recording.attempt, str(error), resumed)
                 resumed, written = self.pause.disk.resumed, self._database.submit(recording.write)
-            except VaultGone:  # told of and logged by whoever found out
+            except VaultGone:  # already reported and logged where it was found
                 if self._stop.is_set():
                     raise
                 self._leases.add(recording.attempt.lease, self._clock() + LEASE)
-                self._stop.wait(ROOM_POLL_SECONDS)
+                self._stop.wait(RETRY_WRITE_SECONDS)
                 written = self._database.submit(recording.write)
         log_attempt(self._vault.root.name, recording.finished)
         self._watch(recording.finished)
         if recording.settled:
-            self._scratch.forget(_key(recording.attempt))
+            self._scratch.forget(_scratch_key(recording.attempt))
         return following
 
-    def _judged(
+    def _judge(
         self, attempt: Attempt, outcome: Outcome, name: str, now: datetime, chance: float
     ) -> tuple[Verdict, PreparedOutput | None]:
         for recorder in self._rules.recorders:
@@ -407,23 +415,23 @@ class Coordinator:
         extras = tuple(recorder.prepare(db, attempt.file, output) for recorder in self._rules.recorders)
         return verdict, prepare_output(output, self._rules.form_of(name), extras)
 
-    def _wait_for_room(self, attempt: Attempt, reason: str, resumed: int) -> None:
+    def _wait_for_space(self, attempt: Attempt, reason: str, resumed: int) -> None:
         self.pause.disk.pause(reason, resumed)
         while not self.pause.disk.may_resume():
             if self._stop.is_set():
                 raise VaultError(reason)
             self._leases.add(attempt.lease, self._clock() + LEASE)
-            self._stop.wait(ROOM_POLL_SECONDS)
+            self._stop.wait(RETRY_WRITE_SECONDS)
 
-    def _out_of_room(self) -> bool:
+    def _disk_nearly_full(self) -> bool:
         try:
-            return shutil.disk_usage(self._scratch.root).free < LITTLE_ROOM
+            return shutil.disk_usage(self._scratch.root).free < MIN_FREE_BYTES
         except OSError:
             return False
 
 
-def _key(attempt: Attempt) -> str | None:
-    """What a kept scratch folder is found by; None for a digester that starts from nothing each time."""
+def _scratch_key(attempt: Attempt) -> str | None:
+    """The name of a kept scratch folder; None for a digester that starts from nothing each time."""
     if not attempt.digester.runs.keeps_scratch:
         return None
     return f"{attempt.file.id}-{attempt.input_hash[:16]}-{attempt.digester.recipe}"

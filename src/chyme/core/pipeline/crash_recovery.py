@@ -1,4 +1,4 @@
-"""Gives back what vanished workers left behind."""
+"""Returns what dead workers left behind to the queue."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ EVENTS_KEPT = timedelta(days=1)
 
 
 def recover(database: Database, rules: Rules, now: datetime) -> int:
-    """Free dead owners' leases at once and others' when expired, return their digests to the queue.
+    """Free the leases of dead owners at once and other leases when they expire, and requeue their digests.
 
-    Safe to call at any time, from any process. Returns how many digests were given back.
+    Safe to call at any time, from any process. Returns how many digests were requeued.
     """
     dead = [owner for owner in leases.owners(database.read()) if is_dead(owner)]
 

@@ -1,9 +1,9 @@
-"""The state machine of a digest: what follows from what happened.
+"""The state machine of a digest: turns the outcome of an attempt into the next state.
 
 todo ─► in-progress ─► completed            terminal
                     ─► skipped              terminal: "not applicable" or "output not produced"
                     ─► failed ─► (retry_at reached, attempts < 3) ─► in-progress
-                              ─► terminal after 3 attempts, or a category that retrying cannot cure
+                              ─► terminal after 3 attempts, or for a category that retrying cannot help
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ class RetryPolicy:
 
 
 PRIVATE = "private"  # why a model was not asked: the file must not leave this machine
-_IN_A_WHILE = frozenset({Category.BUDGET, Category.UNAVAILABLE})  # nobody knows when, but for whoever says so
+_NO_KNOWN_DELAY = frozenset({Category.BUDGET, Category.UNAVAILABLE})  # retried only at a time that the error gives
 UNCOUNTED_CATEGORIES = frozenset(
     {Category.DEPENDENCY, Category.UNAVAILABLE, Category.BUDGET}
-)  # woken by an event, cost nothing
+)  # retried after an event; they use up no attempt
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class Failed:
     message: str
     retry_after: float | None = None
     tried: bool = True
-    provider: str | None = None  # whose model failed, if it was one
+    provider: str | None = None  # the provider, if its model failed
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class Waiting:
 
 @dataclass(frozen=True, slots=True)
 class Unreadable:
-    """The file cannot be opened now. It is taken when it can."""
+    """The file cannot be opened now. It is digested once it can."""
 
     cause: str
 
@@ -82,7 +82,7 @@ class NotApplicable:
 
 @dataclass(frozen=True, slots=True)
 class Interrupted:
-    """Nobody's fault: chyme stopped, or the file changed while it was read."""
+    """Not a failure: chyme stopped, or the file changed while it was read."""
 
 
 Outcome = Produced | Failed | Waiting | Unreadable | NotApplicable | Interrupted
@@ -90,7 +90,7 @@ Outcome = Produced | Failed | Waiting | Unreadable | NotApplicable | Interrupted
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The state a digest takes."""
+    """The next state of a digest."""
 
     status: Status
     settled: bool
@@ -99,13 +99,13 @@ class Verdict:
     category: Category | None = None
     retry_at: str | None = None
     output: Output | None = None
-    provider: str | None = None  # whose model should have made it
+    provider: str | None = None  # the provider whose model should have made it
 
 
 def judge(
     outcome: Outcome, name: str, attempts: int, now: datetime, policy: RetryPolicy, chance: float = 0.5
 ) -> Verdict:
-    """The verdict on output `name`. `attempts` counts the one just made; `chance` in 0..1 spreads retries."""
+    """The verdict on output `name`. `attempts` includes the current one; `chance` in 0..1 spreads retries."""
     match outcome:
         case Produced(outputs):
             made = next((output for output in outputs if output.name == name), None)
@@ -131,12 +131,12 @@ def judge(
 
 
 def _without(made: Output, why: Without, attempts: int, now: datetime, policy: RetryPolicy, chance: float) -> Verdict:
-    """Completed by what is here, and made again when its model may be asked: later, or when something happens."""
+    """Completed without its model, and made again when the model may be asked: at a given time, or after an event."""
     if why.category == PRIVATE:
         return Verdict(Status.COMPLETED, True, attempts, why.reason, output=made)
     category = Category(why.category)
     spent = attempts if why.tried and category not in UNCOUNTED_CATEGORIES else max(0, attempts - 1)
-    if category in _IN_A_WHILE or not why.tried:
+    if category in _NO_KNOWN_DELAY or not why.tried:
         later = None if why.retry_after is None else iso(now + timedelta(seconds=why.retry_after))
     else:
         later = _failed(category, why.reason, why.retry_after, spent, now, policy, chance).retry_at

@@ -1,4 +1,4 @@
-"""What failed, grouped by cause, and trying all of one group again."""
+"""Failed digests grouped by cause, and retrying a whole group."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SAMPLES = 5
 
 
 class NoSuchGroup(UsageError):
-    """Nothing fails for this cause, or nothing does any more."""
+    """No digest fails for this cause (any more)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,13 +25,13 @@ class OutputDigester:
 
     name: str
     label: str
-    counts: bool = True  # False: nobody misses it
+    counts: bool = True  # False: its failures do not matter to people
     reads: tuple[str, ...] = ()  # outputs
 
 
 @dataclass(frozen=True, slots=True)
 class FailureGroup:
-    """All that failed by the same digester for the same cause."""
+    """All failures of one digester for the same cause."""
 
     id: str
     digester: str
@@ -43,8 +43,8 @@ class FailureGroup:
     digests: int
     sample_paths: tuple[str, ...]
     newest_at: str
-    again: int  # digests that are tried again by themselves
-    again_at: str | None  # when the first of them is
+    again: int  # digests that are retried automatically
+    again_at: str | None  # when the first of them is retried
 
 
 @dataclass
@@ -52,7 +52,7 @@ class _Group:
     maker: OutputDigester
     category: str
     cause: Cause
-    same: bool = True  # whether all were told in the same words
+    same: bool = True  # whether all have the same message
     files: set[int] = field(default_factory=set)
     samples: list[str] = field(default_factory=list)
     digests: int = 0
@@ -61,7 +61,7 @@ class _Group:
     again_at: str | None = None
 
     def add(self, failure: Failure, cause: Cause) -> None:
-        self.same &= cause.told == self.cause.told
+        self.same &= cause.message == self.cause.message
         if failure.file_id not in self.files:
             insort(self.samples, failure.path)
             del self.samples[SAMPLES:]
@@ -74,7 +74,7 @@ class _Group:
 
 
 class Failures:
-    """What failed in a vault. `retry` has failures made again and returns how many digests that were."""
+    """The failures of a vault. `retry` requeues failures and returns how many digests."""
 
     def __init__(
         self,
@@ -94,11 +94,11 @@ class Failures:
             if group is None:
                 group = found[id_] = _Group(maker, failure.category, cause)
             group.add(failure, cause)
-        told = [_told(id_, group) for id_, group in found.items()]
-        return sorted(told, key=lambda group: (-group.files, group.digester, group.cause))
+        groups = [_failure_group(id_, group) for id_, group in found.items()]
+        return sorted(groups, key=lambda group: (-group.files, group.digester, group.cause))
 
     def retry(self, group: str) -> int:
-        """Have all of one group tried again, and nothing else. Returns how many digests; NoSuchGroup when none."""
+        """Retry all failures of one group. Returns how many digests; raises NoSuchGroup when there are none."""
         members = [failure for id_, _, failure, _ in self._each() if id_ == group]
         if not members:
             raise NoSuchGroup("nothing fails for this cause any more; look at the failures anew")
@@ -116,17 +116,17 @@ class Failures:
 
 
 def _follows(failure: Failure, maker: OutputDigester, failed: Set[tuple[int, str]]) -> bool:
-    """Whether it failed because what it reads did: that is told there, and once it is made, so is this."""
+    """Whether it failed because an output it reads failed: that failure is listed, and fixing it fixes this one."""
     return failure.category == Category.VALIDATION and any((failure.file_id, name) in failed for name in maker.reads)
 
 
-def _told(id_: str, group: _Group) -> FailureGroup:
+def _failure_group(id_: str, group: _Group) -> FailureGroup:
     return FailureGroup(
         id_,
         group.maker.name,
         group.maker.label,
         group.category,
-        group.cause.told if group.same else group.cause.alike,
+        group.cause.message if group.same else group.cause.alike,
         group.cause.way_out,
         len(group.files),
         group.digests,

@@ -1,4 +1,4 @@
-"""A file opened for an attempt: what is read must be what was looked at, from the beginning to the end."""
+"""Opens a file for an attempt and checks that it is the scanned one, before and after reading."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from chyme.model import File
 
 @contextlib.contextmanager
 def open_unchanged(vault: Vault, file: File) -> Iterator[int]:
-    """The file's bytes, or FileChanged when it is not there any more or is another."""
+    """A descriptor of the file; FileChanged if it is gone or has changed since it was scanned."""
     try:
         fd = vault.open(file)
     except FileNotFoundError:
@@ -27,6 +27,6 @@ def open_unchanged(vault: Vault, file: File) -> Iterator[int]:
 
 
 def ensure_unchanged(file: File, fd: int) -> None:
-    """FileChanged unless what was read is what is there; a result from anything else is worth nothing."""
+    """Raise FileChanged if the file changed while it was read: the result would be worthless."""
     if stamp_of(os.fstat(fd)) != file.stamp:
         raise FileChanged(f"{file.path}: changed while it was read")

@@ -1,4 +1,4 @@
-"""Digesters that read outputs by their form: they find out which outputs those are once all digesters are known."""
+"""Connects digesters that read outputs by form with those outputs, once all digesters are known."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from dataclasses import replace
 from chyme.digester import Digester
 from chyme.model import Form
 
-ABOUT_FORMS = frozenset({Form.CAPTION, Form.OBJECTS, Form.SUMMARY})  # texts about a file, not of it
+ABOUT_FORMS = frozenset({Form.CAPTION, Form.OBJECTS, Form.SUMMARY})  # texts about the file, not its own text
 
 
 def connect_form_readers(registry: Sequence[Digester]) -> None:
-    """Add the outputs of fitting forms to what each digester reads. Doing so twice changes nothing.
+    """Add the outputs of the forms it wants to what each digester reads. Calling this twice changes nothing.
 
     A reader does not wait for texts about the file, which a model may write, nor for corrections.
     """

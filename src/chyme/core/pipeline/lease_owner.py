@@ -1,4 +1,4 @@
-"""Who holds a lease, and whether that process still lives."""
+"""Identifies the process that holds a lease, and checks whether it is still alive."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ from pathlib import Path
 
 
 def this_process() -> str:
-    """Host, boot, process namespace, process and its start: nobody else has the same."""
+    """Host, boot, process namespace, process id and its start time: unique to this process."""
     pid = os.getpid()
-    return "|".join((socket.gethostname(), _boot(), _namespace(), str(pid), _started(pid) or "?"))
+    return "|".join((socket.gethostname(), _boot_id(), _namespace(), str(pid), _start_time(pid) or "?"))
 
 
 def is_dead(owner: str) -> bool:
-    """True only when the owner ran on this host, in this boot, and is certainly gone."""
+    """True only if the owner ran on this host, in this boot and namespace, and has certainly ended."""
     parts = owner.split("|")
     if len(parts) != 5 or not parts[3].isdigit() or parts[4] == "?":
         return False
     host, boot, namespace, pid, started = parts
-    if (host, boot, namespace) != (socket.gethostname(), _boot(), _namespace()) or not boot:
+    if (host, boot, namespace) != (socket.gethostname(), _boot_id(), _namespace()) or not boot:
         return False
-    return _started(int(pid)) != started
+    return _start_time(int(pid)) != started
 
 
-def _boot() -> str:
+def _boot_id() -> str:
     try:
         return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     except OSError:
@@ -38,8 +38,8 @@ def _namespace() -> str:
         return ""
 
 
-def _started(pid: int) -> str | None:
-    """The process's start in clock ticks since boot; None when there is no such process (or only its zombie)."""
+def _start_time(pid: int) -> str | None:
+    """The start of the process in clock ticks since boot; None if it does not exist or is a zombie."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
     except OSError:

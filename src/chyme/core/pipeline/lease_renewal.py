@@ -1,4 +1,4 @@
-"""Keeps the leases of running attempts alive, but never beyond their deadline."""
+"""Renews the leases of running attempts, but not beyond their deadline."""
 
 from __future__ import annotations
 
@@ -22,27 +22,27 @@ RENEW_SECONDS = 10.0
 class LeaseRenewer:
     """One thread renews all leases of this process.
 
-    An attempt that waits for a free child keeps its lease; a running one loses it 30 s after its deadline, so that a
-    hung worker is not kept alive by its heartbeat.
+    An attempt that waits for a free child keeps its lease; a running one loses it 30 s after its deadline, so that
+    a hung worker does not keep its file.
     """
 
     def __init__(self, database: Database, clock: Callable[[], datetime]) -> None:
         self._database = database
         self._clock = clock
-        self._kept: dict[Lease, datetime | None] = {}
+        self._deadlines: dict[Lease, datetime | None] = {}
         self._guard = threading.Lock()
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="chyme-leases", daemon=True)
         self._thread.start()
 
     def add(self, lease: Lease, deadline: datetime | None = None) -> None:
-        """Renew this lease until 30 s after the deadline; without one (it waits), as long as we live."""
+        """Renew this lease until 30 s after the deadline; without one (it waits for a child), for as long as needed."""
         with self._guard:
-            self._kept[lease] = deadline
+            self._deadlines[lease] = deadline
 
     def remove(self, lease: Lease) -> None:
         with self._guard:
-            self._kept.pop(lease, None)
+            self._deadlines.pop(lease, None)
 
     def close(self) -> None:
         self._stop.set()
@@ -52,12 +52,12 @@ class LeaseRenewer:
         """Extend every lease whose attempt may still be running."""
         now = self._clock()
         with self._guard:
-            kept = list(self._kept.items())
-        if not kept:
+            deadlines = list(self._deadlines.items())
+        if not deadlines:
             return
 
         def extend_all(db: Connection) -> None:
-            for lease, deadline in kept:
+            for lease, deadline in deadlines:
                 leases.extend(db, lease, iso(min(now, deadline or now) + LEASE))
                 if deadline is None:
                     digest_queue.postpone(db, lease.file_id, iso(now + LEASE))

@@ -1,4 +1,4 @@
-"""What the pipeline needs to know about calls to models: budgets, pauses and rests."""
+"""What the pipeline needs from the ledger of model calls: budgets, pauses and rests after failures."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class AttemptCalls(Calls, Protocol):
     """The calls of one attempt at one digest."""
 
     def require_available(self, provider: str) -> None:
-        """Raise what `begin` would raise, without asking anything."""
+        """Raise what `begin` would raise, without making a call."""
 
     def retry_terms(self, provider: str, error: DigestError) -> tuple[float | None, bool]:
         """When to try again after this failure, and whether the attempt counts."""

@@ -1,4 +1,4 @@
-"""Outputs made ready for the database, outside the writer thread: hashed and compressed."""
+"""Prepares outputs for the database outside the writer thread: hashes and compresses them."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ PIECE = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class PreparedOutput:
-    """An output made ready for the database, outside the writer thread."""
+    """An output ready to be written."""
 
     output: Output
     content_hash: str | None
     artifacts: tuple[sqlar.PackedArtifact, ...]
-    extras: tuple[object, ...] = ()  # what each recorder prepared for it, in their order
+    extras: tuple[object, ...] = ()  # what each recorder prepared for it, in the order of the recorders
     pages: int | None = None
 
     @property
@@ -31,23 +31,23 @@ class PreparedOutput:
 
 
 def prepare_output(output: Output, form: Form, extras: tuple[object, ...] = ()) -> PreparedOutput:
-    """Hash and compress. `form`: what its content is."""
+    """Hash and compress an output whose content has this form."""
     pages = page_count(output.content) if form is Form.PAGES else None
     packed = tuple(map(sqlar.pack, output.artifacts))
     return PreparedOutput(output, content_hash(output), packed, extras, pages)
 
 
 def content_hash(output: Output) -> str | None:
-    """Covers content, artifacts and places; None for nothing at all."""
+    """The hash of content, artifacts and places; None if there are neither content nor artifacts."""
     if output.content is None and not output.artifacts:
         return None
-    told = hashlib.sha256()
+    digest = hashlib.sha256()
     text = output.content or ""
-    for start in range(0, len(text), PIECE):  # a whole second copy of a long text is memory we do not have
-        told.update(text[start : start + PIECE].encode("utf-8", "surrogatepass"))
+    for start in range(0, len(text), PIECE):  # in pieces: a second copy of a long text would need too much memory
+        digest.update(text[start : start + PIECE].encode("utf-8", "surrogatepass"))
     for artifact in output.artifacts:
-        told.update(f"\0{artifact.filename}\0{len(artifact.data)}\0".encode())
-        told.update(artifact.data)
+        digest.update(f"\0{artifact.filename}\0{len(artifact.data)}\0".encode())
+        digest.update(artifact.data)
     if output.places:
-        told.update(json.dumps([asdict(place) for place in output.places]).encode())
-    return told.hexdigest()
+        digest.update(json.dumps([asdict(place) for place in output.places]).encode())
+    return digest.hexdigest()

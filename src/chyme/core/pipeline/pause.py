@@ -1,4 +1,4 @@
-"""Why digestion stands still: the one place that knows."""
+"""Why digestion is paused."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from chyme.core.store.sqlite.database import Database
 
 
 class Pause:
-    """Joins what can stop digestion: a damaged database, a vault that is gone, a full disk."""
+    """Everything that can pause digestion: a damaged database, a missing vault, a full disk."""
 
     def __init__(self, database: Database, folder: Path) -> None:
         self._database = database
         self.disk = DiskSpace(folder)
 
     def reason(self) -> str | None:
-        """The reason for people; None while digestion goes on."""
+        """The reason, for people; None if digestion is not paused."""
         if self._database.damaged is not None:
             return str(self._database.damaged)
         return self._database.presence.find_problem() or self.disk.paused

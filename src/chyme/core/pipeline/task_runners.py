@@ -1,4 +1,4 @@
-"""Who runs a digester on a task: a pool of children, or the calling thread for one that only waits on HTTP."""
+"""What runs a digester on a task: a pool of children, or the calling thread if the digester only waits on HTTP."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 
 
 class TaskRunner(Protocol):
-    """Whatever runs a digester on a task: a pool of children, or a thread."""
+    """Runs a digester on a task: a pool of children, or a thread."""
 
     def run(
         self,
@@ -32,10 +32,10 @@ class TaskRunner(Protocol):
 
 
 class ThreadRunner:
-    """Runs a digester that only waits for others where it is called. It must keep its own time limit.
+    """Runs a digester that only waits on HTTP in the calling thread. The digester must keep its own time limit.
 
-    What it needs a parser for happens first, in a child, and reaches it through the scratch folder. Where its model
-    cannot do it, or must not see the file (`private`), a child does what can be done here.
+    Work that needs a parser runs first, in a child, and leaves its results in the scratch folder. If the model fails,
+    or must not see the file (`private`), a child makes the outputs without it.
     """
 
     def __init__(
@@ -62,32 +62,32 @@ class ThreadRunner:
         on_progress: Callable[[float], None] | None = None,
         on_start: Callable[[], None] | None = None,
     ) -> list[Output]:
-        def here(why: Without) -> list[Output]:
-            instead = replace(task, digester=task.digester + WITHOUT)
-            made = self._children.run(instead, family, limits, on_progress, on_start)
+        def run_without_model(why: Without) -> list[Output]:
+            fallback = replace(task, digester=task.digester + WITHOUT)
+            made = self._children.run(fallback, family, limits, on_progress, on_start)
             return [replace(output, without=why) for output in made]
 
         if self._private and self._provider is not None:
             reason = f"{task.file.name}: is private (.chymeprivate), so no model was asked"
-            return here(Without(self._provider, reason, PRIVATE, tried=False))
+            return run_without_model(Without(self._provider, reason, PRIVATE, tried=False))
         if self._digester.runs.prepares:
-            first = replace(task, digester=task.digester + PREPARING)
-            self._children.run(first, family, limits, None, on_start)
+            preparation = replace(task, digester=task.digester + PREPARING)
+            self._children.run(preparation, family, limits, None, on_start)
         try:
             if self._provider is not None:
-                self._calls.require_available(self._provider)  # a model of our own is not started for nothing
+                self._calls.require_available(self._provider)  # so that our own model is not started for nothing
             with self._digester.turn(task.file):
                 if on_start is not None:
                     on_start()
-                return self._asked(task, on_progress)
+                return self._ask_model(task, on_progress)
         except DigestError as error:
-            if not self._digester.promises.falls_back or self._provider is None or not _its_model(error):
+            if not self._digester.promises.falls_back or self._provider is None or not _is_model_failure(error):
                 raise
             reason = f"made without its model: {error}"
             retry_after, tried = self._calls.retry_terms(self._provider, error)
-            return here(Without(self._provider, reason, error.category, retry_after, tried))
+            return run_without_model(Without(self._provider, reason, error.category, retry_after, tried))
 
-    def _asked(self, task: Task, on_progress: Callable[[float], None] | None) -> list[Output]:
+    def _ask_model(self, task: Task, on_progress: Callable[[float], None] | None) -> list[Output]:
         def report(fraction: float) -> None:
             if self._stop.is_set():
                 raise ChymeError("chyme is stopping")
@@ -106,6 +106,6 @@ class ThreadRunner:
             raise ChildCrashed(f"{task.file.path}: {task.digester} failed ({type(error).__name__})") from error
 
 
-def _its_model(error: DigestError) -> bool:
-    """Whether a model, or the way to it, failed; what is wrong with the file itself is no reason to do it otherwise."""
+def _is_model_failure(error: DigestError) -> bool:
+    """Whether a model, or the way to it, failed. A problem with the file itself is no reason to use the fallback."""
     return not isinstance(error, FileChanged | UpstreamMissing | LimitReached) and error.category is not Category.CRASH

@@ -1,4 +1,4 @@
-"""How a file is taken, led from one digester to the next and let go, each step one transaction on the writer thread."""
+"""Claiming a file, moving from one digester to the next, and releasing it: each step is one transaction."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ from chyme.digester import Digester
 from chyme.model import Digest, File, Lane, Lease, Status, iso
 
 LEASE = timedelta(seconds=30)
-TURN = timedelta(minutes=10)  # a file's turn: after it no further digester starts in this pass
+TURN = timedelta(minutes=10)  # after this time, no further digester of the file starts in this pass
 
 
 @dataclass(frozen=True, slots=True)
 class FilePass:
-    """One pass over a file: what was asked for and when it began."""
+    """One pass over a file."""
 
     began: datetime
-    asked: bool = False  # by a person, who wants it made, not copied
-    lanes: frozenset[Lane] = frozenset({Lane.ORDINARY})  # what may begin
+    asked: bool = False  # requested by a person, who wants it made, not copied
+    lanes: frozenset[Lane] = frozenset({Lane.ORDINARY})  # what may be started
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A file that is ours for a while, and what is begun with it (None: there was nothing to do)."""
+    """A file that this process holds, and the attempt started on it (None: there was nothing to do)."""
 
     lease: Lease
     attempt: Attempt | None
@@ -70,9 +70,9 @@ def advance(
     moved: bool = False,
     known: File | None = None,
 ) -> tuple[Attempt | None, FilePass]:
-    """Settle what needs no work, then begin the next digester; without one, release the file.
+    """Settle what needs no work, then start the next digester; if there is none, release the file.
 
-    `moved`: something was settled before, so the document's row must follow.
+    `moved`: something was settled before, so the document's row must be updated.
     """
     file = known or files.by_id(db, lease.file_id)
     while True:
@@ -114,7 +114,7 @@ def advance(
 
 
 def _elsewhere(rules: Rules, rows: dict[str, Digest], lanes: frozenset[Lane]) -> dict[str, int]:
-    """The outputs that are to be made in another lane than these."""
+    """The unsettled outputs that belong to other lanes, with those lanes."""
     return {
         name: int(digester.runs.lane)
         for digester in rules.registry
@@ -130,7 +130,7 @@ def _register_missing(db: Connection, rules: Rules, file: File, rows: dict[str, 
 
 
 def register(db: Connection, rules: Rules, file: File, now: str) -> None:
-    """Write all rows a file should have: todo or skipped, by its kind alone."""
+    """Add the missing rows of a file: todo or skipped, depending only on its kind."""
     digests.register(db, file.id, file.path, rules.applicable_outputs(file), "not applicable", now)
 
 
@@ -165,9 +165,9 @@ def record(
     now: datetime,
     took_ms: int,
 ) -> tuple[Attempt | None, FilePass]:
-    """Write the verdicts and all that belongs to them, and begin the next digester: one transaction.
+    """Write the verdicts with everything that belongs to them, and start the next digester, in one transaction.
 
-    A worker that lost its lease, or whose file has changed meanwhile, changes nothing.
+    A worker that lost its lease changes nothing; if the file has changed meanwhile, the verdicts are dropped.
     """
     if not leases.is_held(db, attempt.lease):
         return None, turn
@@ -192,7 +192,7 @@ def return_attempt(
     verdicts: Sequence[tuple[str, Verdict, PreparedOutput | None]],
     now: datetime,
 ) -> None:
-    """Give an attempt back and let the file go: it must be looked at again first."""
+    """Undo an interrupted attempt and release the file: it must be scanned again first."""
     if not leases.is_held(db, attempt.lease):
         return
     rows = digests.of_file(db, attempt.file.id)

@@ -104,7 +104,7 @@ def _create_card(row: Mapping[str, Any], path: str, label: str, description: str
         row["attempts"],
         outdated,
         CATEGORY_TEXTS.get(category) if failed else None,
-        cause.told if cause else None,
+        cause.message if cause else None,
         (cause.way_out if cause and failed else None) or (REMEDIES.get(category) if failed else None),
         row["retry_at"] if failed and not row["settled"] else None,
         bool(row["content"]),

@@ -170,7 +170,7 @@ def _explain_state(record: Mapping[str, Any]) -> tuple[str, str] | None:
     row = next((row for row in record["digests"] if row["error"] == document["reason"]), None)
     category = str(row["error_category"] or "") if row else ""
     cause = cause_of(document["reason"], path, category)
-    return cause.told, cause.way_out if "; " in document["reason"] or category in REMEDIES else ""
+    return cause.message, cause.way_out if "; " in document["reason"] or category in REMEDIES else ""
 
 
 def _classification(rules: Rules, record: Mapping[str, Any]) -> dict[str, dict[str, Any]]:

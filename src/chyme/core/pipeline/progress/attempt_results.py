@@ -1,4 +1,4 @@
-"""An attempt that is over and written down: for those who count, and as a line of the log."""
+"""The result of a finished and recorded attempt, for metrics and for the log."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class AttemptResult:
     digester: str
     lane: int
     outputs: int
-    outcome: str  # completed, skipped, failed, again (to be tried once more), given-back (interrupted)
+    outcome: str  # completed, skipped, failed, again (will be retried), given-back (interrupted)
     category: str | None
     error: str | None
     attempt: int
@@ -32,7 +32,7 @@ class AttemptResult:
 
 
 def summarize_attempt(attempt: Attempt, verdicts: Sequence[Verdict], seconds: float, given_back: bool) -> AttemptResult:
-    """What came of an attempt: the worst of its outputs speaks for all."""
+    """The result of an attempt: that of its worst output."""
     worst = max(verdicts, key=_badness)
     return AttemptResult(
         path=attempt.file.path,
@@ -60,33 +60,33 @@ def _outcome(verdict: Verdict) -> str:
     return FAILED if verdict.status is Status.FAILED and verdict.settled else AGAIN
 
 
-def log_attempt(vault: str, one: AttemptResult) -> None:
-    """A line of the log: a warning where something went wrong."""
-    wrong = one.outcome in (FAILED, AGAIN)
+def log_attempt(vault: str, result: AttemptResult) -> None:
+    """Write a log line: a warning if the attempt failed."""
+    is_failure = result.outcome in (FAILED, AGAIN)
     fields = {
         "vault": vault,
-        "path": one.path,
-        "digester": one.digester,
-        "outcome": one.outcome,
-        "attempt": one.attempt,
-        "run": one.run_id,
-        "seconds": round(one.seconds, 3),
+        "path": result.path,
+        "digester": result.digester,
+        "outcome": result.outcome,
+        "attempt": result.attempt,
+        "run": result.run_id,
+        "seconds": round(result.seconds, 3),
     }
-    if one.category:
-        fields |= {"category": one.category, "error": one.error}
-    if not wrong:
-        log.info("%s: %s %s in %.2f s", one.path, one.digester, one.outcome, one.seconds, extra=fields)
+    if result.category:
+        fields |= {"category": result.category, "error": result.error}
+    if not is_failure:
+        log.info("%s: %s %s in %.2f s", result.path, result.digester, result.outcome, result.seconds, extra=fields)
         return
     log.warning(
         "%s: %s failed after %.2f s (%s, attempt %d%s): %s",
-        *(one.path, one.digester, one.seconds, one.category, one.attempt),
-        "; it will be tried again" if one.outcome == AGAIN else "",
-        _without_name(one),
+        *(result.path, result.digester, result.seconds, result.category, result.attempt),
+        "; it will be tried again" if result.outcome == AGAIN else "",
+        _without_name(result),
         extra=fields,
     )
 
 
-def _without_name(one: AttemptResult) -> str:
-    """Errors name the file they are about; a line that has named it need not do so again."""
-    name = one.path.rpartition("/")[2]
-    return (one.error or "").removeprefix(f"{one.path}: ").removeprefix(f"{name}: ")
+def _without_name(result: AttemptResult) -> str:
+    """The error without the file's name, which the log line already contains."""
+    name = result.path.rpartition("/")[2]
+    return (result.error or "").removeprefix(f"{result.path}: ").removeprefix(f"{name}: ")

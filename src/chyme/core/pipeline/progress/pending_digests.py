@@ -1,4 +1,4 @@
-"""What is still to come of digests that somebody asked for, and what each of them waits for."""
+"""Requested digests that are not settled yet, and what each of them waits for."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from chyme.model import Digest, Status
 
 @dataclass(frozen=True, slots=True)
 class PendingDigest:
-    """A digest that will change by itself."""
+    """A digest that will still change."""
 
     digester: str  # the output's name
     status: str
     reason: str  # what it waits for, or how it failed last
     retry_at: str | None
-    provider: str | None  # whose model it waits for
+    provider: str | None  # the provider whose model it waits for
 
 
 def is_active(row: Digest) -> bool:
-    """Whether a digest is queued or under way, so that waiting for it makes sense."""
+    """Whether a digest is queued or running, so that waiting for it makes sense."""
     return row.status in (Status.TODO, Status.IN_PROGRESS)
 
 
 def list_pending(rows: Iterable[Digest]) -> list[PendingDigest]:
-    """Those of the digests that are not settled, or were made without the model they should have."""
+    """The digests that are not settled, or were made without their model."""
     return [
         PendingDigest(row.digester, str(row.status), _reason(row), row.retry_at, row.provider)
         for row in rows

@@ -1,31 +1,29 @@
-"""How quickly digests are made: how long one takes, by its digester, and how many are made at once, by their lane."""
+"""Measures how fast digests are made: the duration of one, by digester, and how many run at once, by lane."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-WINDOW = 60  # seconds that are looked back on
-QUIET = 3.0  # seconds without work after which what was before says nothing about what is now
-ENOUGH = 1.0  # seconds of work before anything is said about it
-NEWEST = 0.05  # how much the newest counts, once there are twenty
+WINDOW = 60  # seconds
+QUIET = 3.0  # seconds without work after which earlier measurements no longer count
+ENOUGH = 1.0  # seconds of work that are needed for a measurement
+NEWEST = 0.05  # the weight of the newest value, once there are twenty
 
 
 class Throughput:
-    """What was seen lately. Moments are seconds of a clock that never goes back; whoever asks brings the time."""
+    """Recent measurements. Times are seconds of a monotonic clock, which callers pass in."""
 
     def __init__(self) -> None:
-        self._usual: dict[str, tuple[float, int]] = {}  # digester → seconds of one output, how many were seen
+        self._typical: dict[str, tuple[float, int]] = {}  # digester → seconds for one output, number of measurements
         self._worked: dict[int, dict[int, float]] = {}  # lane → second → seconds worked in it
-        self._spells: dict[
-            int, tuple[float, float]
-        ] = {}  # lane → when its work began, and when something was last over
-        self._done: dict[int, int] = {}  # second → outputs that were finished in it
+        self._spells: dict[int, tuple[float, float]] = {}  # lane → when its work began, and when an attempt last ended
+        self._done: dict[int, int] = {}  # second → outputs finished in it
 
     def record_finished(self, digester: str, lane: int, outputs: int, seconds: float, now: float) -> None:
-        """An attempt is over; it made so many outputs."""
-        before, seen = self._usual.get(digester, (0.0, 0))
+        """Record that an attempt ended, which made so many outputs."""
+        before, seen = self._typical.get(digester, (0.0, 0))
         weight = max(NEWEST, 1 / (seen + 1))
-        self._usual[digester] = (before + (seconds / outputs - before) * weight, seen + 1)
+        self._typical[digester] = (before + (seconds / outputs - before) * weight, seen + 1)
         self._done = {second: count for second, count in self._done.items() if second > now - WINDOW}
         self._done[int(now)] = self._done.get(int(now), 0) + outputs
         began, last = now - seconds, self._spells.get(lane, (0.0, 0.0))[1]
@@ -36,28 +34,28 @@ class Throughput:
         self._spread(self._worked[lane], began, now)
 
     def _spread(self, worked: dict[int, float], began: float, ended: float) -> None:
-        """Time that was worked counts for the seconds in which it was, not for the one in which the work was over."""
+        """Add the worked time to the seconds in which the work happened, not to the one in which it ended."""
         first = max(began, ended - WINDOW)
         for second in range(int(first), int(ended) + 1):
             part = min(ended, second + 1) - max(first, second)
             worked[second] = worked.get(second, 0.0) + max(0.0, part)
-        for second in [one for one in worked if one < ended - WINDOW]:
+        for second in [old for old in worked if old < ended - WINDOW]:
             del worked[second]
 
     def typical_seconds(self, digester: str) -> float | None:
-        """How many seconds one output takes; None: not seen yet."""
-        return self._usual[digester][0] if digester in self._usual else None
+        """How many seconds one output usually takes; None if unknown."""
+        return self._typical[digester][0] if digester in self._typical else None
 
     def recent_outputs(self, now: float) -> int:
-        """Outputs that were finished within the last minute."""
+        """How many outputs were finished within the last minute."""
         return sum(count for second, count in self._done.items() if second > now - WINDOW)
 
     def concurrency(self, lane: int, under_way: Sequence[float], now: float) -> float | None:
-        """How many are made at once; `under_way`: when those that are not over began. None: too little was seen."""
+        """How many attempts run at once; `under_way`: when the running ones began. None: too little was measured."""
         began, last = self._spells.get(lane, (now, now))
         known = lane in self._spells
         if under_way and (not known or min(under_way) > last + QUIET):
-            began, known = min(under_way), False  # of this spell nothing is over yet
+            began, known = min(under_way), False  # nothing of this spell has ended yet
         elif not under_way and now > last + QUIET:
             return None
         since = max(min(began, *under_way) if under_way else began, now - WINDOW)
@@ -66,5 +64,5 @@ class Throughput:
         worked = (
             sum(part for second, part in self._worked.get(lane, {}).items() if second >= since - 1) if known else 0.0
         )
-        worked += sum(now - max(one, since) for one in under_way)
+        worked += sum(now - max(start, since) for start in under_way)
         return worked / (now - since)

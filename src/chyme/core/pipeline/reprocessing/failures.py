@@ -1,4 +1,4 @@
-"""Try again what failed, as a person chose it."""
+"""Retries failures that a person chose."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from chyme.core.store.sqlite.database import Database
 from chyme.model import Again, Mode
 
 BATCH = 200
-FEW = 20  # as many failures as a person may wait for
+FEW = 20  # up to so many failures, a person may wait for the result
 
 
 def retry_failures(database: Database, rules: Rules, chosen: Sequence[Failure], now: str) -> int:
-    """Give these failures their attempts back; a few come at once, many wait their turn. Returns how many digests."""
+    """Retry these failures with new attempts; a few come first, many wait in the queue. Returns how many digests."""
     priority = digests.PERSON if len(chosen) <= FEW else digests.AGAIN
     count = 0
     for start in range(0, len(chosen), BATCH):
 
-        def retry_some(db: Connection, some: Sequence[Failure] = tuple(chosen[start : start + BATCH])) -> int:
-            left = failed_digests.find_unchanged(db, some)
+        def retry_some(db: Connection, batch: Sequence[Failure] = tuple(chosen[start : start + BATCH])) -> int:
+            unchanged = failed_digests.find_unchanged(db, batch)
             outputs: dict[int, list[str]] = {}
-            for failure in left:
+            for failure in unchanged:
                 outputs.setdefault(failure.file_id, []).append(failure.output)
             for file_id, names in outputs.items():
                 make_again(db, rules, file_id, Again(Mode.RETRY, tuple(names), priority), now)
-            return len(left)
+            return len(unchanged)
 
         count += database.write(retry_some)
     return count
