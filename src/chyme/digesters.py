@@ -8,7 +8,7 @@ from importlib.metadata import entry_points
 from types import MappingProxyType
 from typing import Any, ClassVar
 
-from chyme.core.pipeline.form_readers import connect_form_readers
+from chyme.core.pipeline.plan import connect_form_readers
 from chyme.digester import FAMILIES, PREPARING, WITHOUT, Digester, Source
 from chyme.documents.conversion.results import ConversionLimits
 from chyme.documents.doc_to_markdown import DocToMarkdown

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from coordinating import Bench, Clock
 
-from chyme.core.pipeline.digest_state import RetryPolicy
+from chyme.core.pipeline.retry_policy import RetryPolicy
 from chyme.digester import Digester
 
 

@@ -14,9 +14,11 @@ from upstreams import TRAITS
 from chyme.application.recorders import recorders_of
 from chyme.core.children.task import Task, WatchedTask
 from chyme.core.files.vault_folder import Vault
-from chyme.core.pipeline.coordinator import Allowance, Coordinator, PassResult
-from chyme.core.pipeline.digest_state import RetryPolicy
+from chyme.core.pipeline.attempt_runner import Allowance
+from chyme.core.pipeline.coordinator import Coordinator
 from chyme.core.pipeline.registry_rules import Rules
+from chyme.core.pipeline.retry_policy import RetryPolicy
+from chyme.core.pipeline.transitions import PassResult
 from chyme.core.store import digests, documents, file_requests, files
 from chyme.core.store.sqlite.database import Database
 from chyme.digester import PREPARING, WITHOUT, Digester, Makes, Source

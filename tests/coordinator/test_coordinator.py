@@ -11,10 +11,8 @@ import pytest
 from coordinating import Bench, Clock, Made, Told, fails
 
 from chyme.application import consistency_checks
-from chyme.core.pipeline.coordinator import PassResult
-from chyme.core.pipeline.lease_owner import this_process
-from chyme.core.pipeline.lease_renewal import LeaseRenewer
-from chyme.core.pipeline.transitions import Claim
+from chyme.core.pipeline.leases import LeaseRenewer, this_process
+from chyme.core.pipeline.transitions import Claim, PassResult
 from chyme.core.store import artifacts, digest_queue, digests, events, file_requests
 from chyme.core.store import leases as locks
 from chyme.digester import Source

@@ -7,8 +7,7 @@ from collections.abc import Callable
 import pytest
 from coordinating import Bench, Told, fails
 
-from chyme.core.pipeline.failure_groups import FailureGroup, Failures, NoSuchGroup, OutputDigester
-from chyme.core.pipeline.reprocessing.failures import FEW, retry_failures
+from chyme.core.pipeline.failure_groups import FEW, FailureGroup, Failures, NoSuchGroup, OutputDigester, retry_failures
 from chyme.core.store import digest_queue, digests
 from chyme.core.store.failed_digests import iterate_failures
 from chyme.digester import Source

@@ -11,7 +11,7 @@ import pytest
 from watching import Folder, until
 
 from chyme.core.files.vault_folder import Vault
-from chyme.core.pipeline.coordinator import PassResult
+from chyme.core.pipeline.transitions import PassResult
 from chyme.vault.watch.file_inspection import inspect_file
 
 

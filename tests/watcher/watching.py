@@ -16,9 +16,10 @@ from chyme.application import consistency_checks
 from chyme.application.recorders import recorders_of
 from chyme.core.children.task import Task
 from chyme.core.files.vault_folder import Vault
-from chyme.core.pipeline.coordinator import Allowance, Coordinator
-from chyme.core.pipeline.digest_state import RetryPolicy
+from chyme.core.pipeline.attempt_runner import Allowance
+from chyme.core.pipeline.coordinator import Coordinator
 from chyme.core.pipeline.registry_rules import Rules
+from chyme.core.pipeline.retry_policy import RetryPolicy
 from chyme.core.store import digest_queue, digests, files
 from chyme.core.store.sqlite.database import Database
 from chyme.digester import Digester, Promises, Source

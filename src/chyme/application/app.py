@@ -31,15 +31,12 @@ from chyme.application.vault_search import VaultSearch
 from chyme.core.clock import now
 from chyme.core.files.permissions import tighten_state
 from chyme.core.files.vault_folder import STATE, Vault, decode_path
-from chyme.core.pipeline.again import request_again
-from chyme.core.pipeline.digest_state import RetryPolicy
-from chyme.core.pipeline.failure_groups import Failures, OutputDigester
+from chyme.core.pipeline.again import OutdatedDigester, Reprocessing, find_outdated, reprocess, request_again
+from chyme.core.pipeline.failure_groups import Failures, OutputDigester, retry_failures
+from chyme.core.pipeline.pending_digests import PendingDigest, await_settled
 from chyme.core.pipeline.plan import with_dependents
-from chyme.core.pipeline.progress.pending_digests import PendingDigest
 from chyme.core.pipeline.registry_rules import Rules
-from chyme.core.pipeline.reprocessing.document import Reprocessing, reprocess
-from chyme.core.pipeline.reprocessing.failures import retry_failures
-from chyme.core.pipeline.reprocessing.outdated_digests import OutdatedDigester, find_outdated
+from chyme.core.pipeline.retry_policy import RetryPolicy
 from chyme.core.store import files, vault_properties
 from chyme.core.store.failed_digests import Failure
 from chyme.core.store.sqlite.database import FILE_NAME, Database
@@ -322,7 +319,8 @@ class App:
             file = self.open_vault.find(db, path)
         self.request_again(Mode.RESET, [path], names)
         outputs = with_dependents(self.rules.registry, names) if names else frozenset(self.rules.outputs)
-        return self.digestion.coordinator.await_settled(file.id, outputs, PATIENCE_SECONDS)
+        stopping = self.digestion.coordinator.stopping
+        return await_settled(self.database, file.id, outputs, PATIENCE_SECONDS, stopping)
 
     def current_work(self) -> dict[str, Any]:
         """Describe the current work; empty unless this process digests."""

@@ -13,13 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from chyme.application.count_cache import CountCache
 from chyme.core.clock import now
-from chyme.core.pipeline.progress.eta import (
-    RunningDigest,
-    WaitingDigests,
-    remaining_seconds,
-    seconds_left,
-    smooth_estimate,
-)
+from chyme.core.pipeline.eta import RunningDigest, WaitingDigests, remaining_seconds, seconds_left, smooth_estimate
 from chyme.core.store import digest_queue, events, files, remaining_work
 from chyme.errors import DatabaseDamaged, VaultGone
 from chyme.model import iso

@@ -9,7 +9,7 @@ from sqlite3 import Connection
 
 from chyme.application.backup.salvaged_rows import unskip
 from chyme.core.pipeline import output_updates
-from chyme.core.pipeline.output_preparation import PreparedOutput, prepare_output
+from chyme.core.pipeline.output_updates import PreparedOutput, prepare_output
 from chyme.core.pipeline.registry_rules import Rules
 from chyme.core.store import artifacts as sqlar
 from chyme.core.store import digests, documents, text_places

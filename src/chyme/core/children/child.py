@@ -17,9 +17,9 @@ from chyme.core.children.frames import MAX_INLINE, BadFrame, Frame, pack
 from chyme.core.children.isolation import Isolation
 from chyme.core.children.process import Process
 from chyme.core.children.serialization import Bulk, InlineBulk, decode_outputs, encode_file, encode_input
-from chyme.core.children.task import Task
+from chyme.core.children.task import Answer, Task
 from chyme.core.outbound.connection_server import ConnectionServer
-from chyme.errors import ChymeError, DigestError, DiskFull, EngineUnavailable
+from chyme.errors import ChymeError, DiskFull, EngineUnavailable
 from chyme.model import Limits, Output
 
 MODULE = "chyme.core.children.main"
@@ -28,7 +28,6 @@ NEARLY_FULL = 32 << 20
 MAX_LOGGED = 8000
 
 T = TypeVar("T")
-Answer = list[Output] | DigestError
 
 log = logging.getLogger(__name__)
 

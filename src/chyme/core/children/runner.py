@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
-from chyme.core.children.child import Answer, Child, ChildConfig, ChildNotStarted, TaskNotTaken
+from chyme.core.children.child import Child, ChildConfig, ChildNotStarted, TaskNotTaken
 from chyme.core.children.isolation import Isolation
 from chyme.core.children.launcher import CLOSED, ChildLauncher
-from chyme.core.children.task import MAX_BATCH_TASKS, Task
+from chyme.core.children.task import MAX_BATCH_TASKS, Answer, Task
 from chyme.core.outbound.connection_server import ConnectionServer
 from chyme.errors import ChildCrashed, ChymeError, EngineUnavailable, UsageError
 from chyme.model import Limits, Output

@@ -11,13 +11,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from chyme.digester import Calls, Outside
-from chyme.errors import UnreadableFile, UsageError
-from chyme.model import File, Upstream
+from chyme.errors import DigestError, UnreadableFile, UsageError
+from chyme.model import File, Output, Upstream
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
 MAX_BATCH_TASKS = 32  # tasks for one child at once: each needs two descriptors, and at most 253 can be passed
+
+Answer = list[Output] | DigestError
 
 
 @dataclass(frozen=True)

@@ -2,74 +2,48 @@
 
 from __future__ import annotations
 
-import errno
 import logging
 import random
-import shutil
 import threading
-import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
-from datetime import datetime, timedelta
-from enum import Enum
+from datetime import datetime
 from pathlib import Path
 from sqlite3 import Connection
 
-from chyme.core.children.task import Task
 from chyme.core.files.vault_folder import Vault
 from chyme.core.pipeline import output_updates, transitions
-from chyme.core.pipeline.attempt import Attempt
-from chyme.core.pipeline.attempt_batches import BatchRunner, BatchTaskRunner, Made, can_batch, can_batch_all, take_batch
+from chyme.core.pipeline.attempt import Attempt, AttemptResult, log_attempt, summarize_attempt
+from chyme.core.pipeline.attempt_runner import (
+    Allowance,
+    AttemptRunner,
+    FinishedAttempt,
+    can_batch,
+    can_batch_all,
+    take_batch,
+)
 from chyme.core.pipeline.crash_recovery import recover
-from chyme.core.pipeline.digest_state import Failed, Interrupted, Outcome, Produced, Unreadable, Verdict, judge
-from chyme.core.pipeline.digester_inputs import inputs_of
-from chyme.core.pipeline.file_change_checks import ensure_unchanged, open_unchanged
+from chyme.core.pipeline.digest_state import Interrupted, Outcome, Verdict, judge
 from chyme.core.pipeline.in_flight import InFlight
-from chyme.core.pipeline.lease_owner import is_dead, this_process
-from chyme.core.pipeline.lease_renewal import LeaseRenewer
-from chyme.core.pipeline.model_calls import ModelCalls
-from chyme.core.pipeline.output_preparation import PreparedOutput, prepare_output
+from chyme.core.pipeline.leases import LeaseRenewer, is_dead, this_process
+from chyme.core.pipeline.output_updates import PreparedOutput, prepare_output
 from chyme.core.pipeline.pause import Pause
 from chyme.core.pipeline.plan import with_siblings
-from chyme.core.pipeline.progress.attempt_results import AttemptResult, log_attempt, summarize_attempt
-from chyme.core.pipeline.progress.pending_digests import PendingDigest, is_active, list_pending
 from chyme.core.pipeline.registry_rules import Rules
 from chyme.core.pipeline.scratch_folders import ScratchFolders
-from chyme.core.pipeline.task_runners import TaskRunner, ThreadRunner
-from chyme.core.pipeline.transitions import LEASE, Claim, FilePass
-from chyme.core.store import digests, file_requests, files, leases
+from chyme.core.pipeline.task_runners import BatchTaskRunner, ModelCalls
+from chyme.core.pipeline.transitions import LEASE, Claim, FilePass, PassResult
+from chyme.core.store import digests, files, leases
 from chyme.core.store.models import fallbacks
 from chyme.core.store.sqlite.database import Database
-from chyme.errors import Category, ChymeError, DigestError, DiskFull, FileChanged, VaultError, VaultGone
-from chyme.model import Lane, Lease, Limits, Status, iso
+from chyme.errors import DiskFull, VaultError, VaultGone
+from chyme.model import Lane, Lease, Status, iso
 
 log = logging.getLogger(__name__)
 
 RETRY_WRITE_SECONDS = 1.0
-MIN_FREE_BYTES = 4 * 1024 * 1024
-# How a model fails. Any other failure of a digest that asks one is no reason to wait for the model.
-MODEL_FAILURE_CATEGORIES = frozenset(
-    {Category.NETWORK, Category.RATE_LIMIT, Category.AI_QUOTA, Category.BUDGET, Category.UNAVAILABLE}
-)
-
-
-class PassResult(Enum):
-    """How a pass over a file ended."""
-
-    DONE = "done"
-    BUSY = "busy"  # another worker has it
-    CHANGED = "changed"  # the file has changed: scan it again before the next pass
-    STOPPED = "stopped"  # chyme is shutting down, or the disk is full
-
-
-@dataclass(frozen=True, slots=True)
-class Allowance:
-    """What an attempt may use besides its time."""
-
-    memory_bytes: int
-    cpu_factor: float = 1.0  # CPU seconds per second of its time limit
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +55,7 @@ class PendingVerdict:
     settled: bool
     write: Callable[[Connection], tuple[Attempt | None, FilePass]]
     written: Future[tuple[Attempt | None, FilePass]]
-    finished: AttemptResult
+    result: AttemptResult
     resumed: int  # `DiskSpace.resumed` when it was handed to the writer
 
 
@@ -102,35 +76,33 @@ class Coordinator:
     ) -> None:
         self._database = database
         self._rules = rules
-        self._runner = runner
         self._vault = vault
         self._clock = clock
-        self._allowance = allowance
         self._ledger = ledger
         self._watch = watch
         self._owner = this_process()
         self._scratch = ScratchFolders(scratch, self._owner)
         self._leases = LeaseRenewer(database, clock)
-        self._stop = threading.Event()
-        self._begun: dict[str, datetime] = {}  # run → when a child started on it
+        self.stopping = threading.Event()
         self.pause = Pause(database, scratch)
         self.in_flight = InFlight(database, clock)
-        self._batch_runner = BatchRunner(
-            database, rules, runner, vault, self._scratch, self._leases, self.in_flight, clock
+        self._attempt_runner = AttemptRunner(
+            *(database, rules, runner, vault, self._scratch, self._leases, self.in_flight, self.pause.disk),
+            *(self.stopping, clock, allowance, ledger),
         )
 
     def stop(self) -> None:
         """Start nothing more, without waiting: attempts end when they next report progress."""
-        self._stop.set()
+        self.stopping.set()
 
     def close(self) -> None:
         """Stop and clean up. Call it when every pass has ended."""
-        self._stop.set()
+        self.stopping.set()
         self._leases.close()
         self._scratch.close()
 
     def recover(self) -> int:
-        """Return what dead workers left behind to the queue. Returns how many digests."""
+        """Requeue what dead workers left behind. Returns how many digests."""
         given_back = recover(self._database, self._rules, self._clock())
         self._scratch.remove_stale()
         for key in self._scratch.kept_keys():
@@ -216,9 +188,7 @@ class Coordinator:
             self._run_queue(claims, end)
         finally:
             for claim in claims:
-                if (
-                    claim.lease.file_id not in handled
-                ):  # an error ended its pass: it is recovered when its lease expires
+                if claim.lease.file_id not in handled:  # an error ended its pass; the file is free when the lease ends
                     self._leases.remove(claim.lease)
         return handled
 
@@ -235,130 +205,21 @@ class Coordinator:
                     ready.append((lease, attempt, turn))
                 else:
                     together = {attempt.run_id: (attempt, turn), **take_batch(attempt, ready)}
-                    for run_id, outcome in self._run_all([attempt for attempt, _ in together.values()]):
-                        writing.append(self._submit_verdict(*together[run_id], *outcome))
+                    for finished in self._attempt_runner.run_all([attempt for attempt, _ in together.values()]):
+                        writing.append(self._submit_verdict(finished, together[finished.attempt.run_id][1]))
             while writing and (can_batch_all(ready) or writing[0].written.done()):
                 lease, pass_result = writing[0].attempt.lease, writing[0].pass_result
-                following, turn = self._await_recorded(
-                    writing.popleft()
-                )  # no name keeps it alive: its text may be long
+                # No name keeps the verdict alive: its text may be long.
+                following, turn = self._await_recorded(writing.popleft())
                 if pass_result is PassResult.DONE:
                     ready.append((lease, following, turn))
                 else:
                     end(lease, pass_result)
 
-    def await_settled(self, file_id: int, outputs: frozenset[str], patience: float) -> list[PendingDigest]:
-        """Wait until no request for the file is left and none of these outputs is queued or running.
-
-        Gives up when nothing of the file has been running for `patience` seconds. Returns what is not settled.
-        """
-        deadline = time.monotonic() + patience
-        while True:
-            db = self._database.read()
-            rows = digests.of_file(db, file_id)
-            chosen = [row for name, row in rows.items() if name in outputs]
-            waiting = bool(file_requests.of_file(db, file_id)) or any(map(is_active, chosen))
-            if not waiting or time.monotonic() > deadline or self._stop.is_set():
-                return list_pending(chosen)
-            if any(row.status is Status.IN_PROGRESS for row in rows.values()):
-                deadline = time.monotonic() + patience
-            time.sleep(0.05)
-
-    def _attempt(self, attempt: Attempt) -> tuple[Outcome, PassResult]:
-        """Run the digester under its limits and turn whatever happens into an outcome."""
-        file, digester, resumed = attempt.file, attempt.digester, self.pause.disk.resumed
-        self._leases.add(attempt.lease)
-        self.in_flight.begin(file, digester.name)
-        try:
-            with open_unchanged(self._vault, file) as fd, self._scratch.lend(_scratch_key(attempt)) as scratch:
-                task = Task(digester.name, file, fd, inputs_of(self._database.read(), self._rules, attempt), scratch)
-                allowance = self._allowance(digester.runs.family)
-                limits = Limits(attempt.seconds, attempt.seconds * allowance.cpu_factor, allowance.memory_bytes)
-                runner = self._thread_runner(attempt) if digester.waits_for(file) else self._runner
-                made = runner.run(
-                    task,
-                    digester.runs.family,
-                    limits,
-                    on_progress=lambda fraction: self.in_flight.progress(file, digester.name, fraction),
-                    on_start=lambda: self._started(attempt),
-                )
-                ensure_unchanged(file, fd)
-            return Produced(tuple(made)), PassResult.DONE
-        except FileChanged:
-            return Interrupted(), PassResult.CHANGED
-        except DigestError as error:
-            return self._failed(attempt, error)
-        except ChymeError as error:
-            if isinstance(error, DiskFull):
-                self.pause.disk.pause(str(error), resumed)
-            return Interrupted(), PassResult.STOPPED
-        except OSError as error:
-            full = error.errno in (errno.ENOSPC, errno.EDQUOT)
-            if full:
-                self.pause.disk.pause(f"{file.path}: there is no room left to work on it; make room", resumed)
-            if full or self._database.presence.find_problem():
-                return Interrupted(), PassResult.STOPPED
-            return Unreadable(error.strerror or str(error)), PassResult.DONE
-        finally:
-            self.in_flight.end(file)
-
-    def _failed(self, attempt: Attempt, error: DigestError) -> tuple[Outcome, PassResult]:
-        full = self._disk_nearly_full()
-        if full:
-            self.pause.disk.pause(
-                f"there is hardly any room left in {self._scratch.root}; make room", self.pause.disk.resumed
-            )
-        if full or self._database.presence.find_problem():  # neither is caused by the file
-            return Interrupted(), PassResult.STOPPED
-        provider = attempt.digester.asks(attempt.file) if error.category in MODEL_FAILURE_CATEGORIES else None
-        tried = error.tried or provider is not None  # a digester that needs its model must run out of attempts, too
-        return Failed(error.category, str(error), error.retry_after, tried, provider), PassResult.DONE
-
-    def _run_all(self, attempts: Sequence[Attempt]) -> Iterator[tuple[str, tuple[Outcome, PassResult]]]:
-        """Run the attempts of one digester: those with little text as one batch in one child, then the others.
-
-        If that child fails, it is unknown which file caused it, so each of them is then run alone.
-        """
-        allowance = self._allowance(attempts[0].digester.runs.family)
-        together = (
-            self._batch_runner.run(attempts, allowance.memory_bytes, allowance.cpu_factor) if len(attempts) > 1 else {}
-        )
-        for attempt in attempts:
-            if (result := together.get(attempt.run_id)) is not None:
-                self._begun[attempt.run_id] = result.began
-                yield attempt.run_id, self._outcome(attempt, result.made)
-        for attempt in attempts:
-            if attempt.run_id not in together:
-                yield attempt.run_id, self._attempt(attempt)
-
-    def _outcome(self, attempt: Attempt, made: Made) -> tuple[Outcome, PassResult]:
-        if isinstance(made, FileChanged):
-            return Interrupted(), PassResult.CHANGED
-        if isinstance(made, DigestError):
-            return self._failed(attempt, made)
-        return Produced(tuple(made)), PassResult.DONE
-
-    def _thread_runner(self, attempt: Attempt) -> TaskRunner:
-        """A runner for a digester that only waits on HTTP: it needs no child, but permission to call a model."""
-        file, digester = attempt.file, attempt.digester
-        calls = self._ledger.calls_for(file, digester.name, attempt.run_id)
-        provider = digester.asks(file)
-        private = self._ledger.is_private(file, provider)
-        return ThreadRunner(digester, self._runner, self._stop, calls, provider, private)
-
-    def _started(self, attempt: Attempt) -> None:
-        """A child has started on the task: its time limit begins."""
-        now = self._clock()
-        self._leases.add(attempt.lease, now + timedelta(seconds=attempt.seconds))
-        self._begun[attempt.run_id] = now
-        self.in_flight.take(attempt.file)
-
-    def _submit_verdict(
-        self, attempt: Attempt, turn: FilePass, outcome: Outcome, pass_result: PassResult
-    ) -> PendingVerdict:
-        began = self._begun.pop(attempt.run_id, attempt.started)
+    def _submit_verdict(self, finished: FinishedAttempt, turn: FilePass) -> PendingVerdict:
+        attempt, outcome = finished.attempt, finished.outcome
         now, chance = self._clock(), random.random()  # the same for all outputs: they are retried together
-        took = max(0, round((now - began).total_seconds() * 1000))
+        took = max(0, round((now - finished.began).total_seconds() * 1000))
         verdicts = [(name, *self._judge(attempt, outcome, name, now, chance)) for name in attempt.outputs]
         size = sum(prepared.size for _, _, prepared in verdicts if prepared)
         interrupted = isinstance(outcome, Interrupted)
@@ -373,7 +234,7 @@ class Coordinator:
         summary = summarize_attempt(attempt, [verdict for _, verdict, _ in verdicts], took / 1000, interrupted)
         resumed = self.pause.disk.resumed
         return PendingVerdict(
-            attempt, pass_result, settled, write, self._database.submit(write, size), summary, resumed
+            attempt, finished.pass_result, settled, write, self._database.submit(write, size), summary, resumed
         )
 
     def _await_recorded(self, recording: PendingVerdict) -> tuple[Attempt | None, FilePass]:
@@ -390,15 +251,15 @@ class Coordinator:
                 self._wait_for_space(recording.attempt, str(error), resumed)
                 resumed, written = self.pause.disk.resumed, self._database.submit(recording.write)
             except VaultGone:  # already reported and logged where it was found
-                if self._stop.is_set():
+                if self.stopping.is_set():
                     raise
                 self._leases.add(recording.attempt.lease, self._clock() + LEASE)
-                self._stop.wait(RETRY_WRITE_SECONDS)
+                self.stopping.wait(RETRY_WRITE_SECONDS)
                 written = self._database.submit(recording.write)
-        log_attempt(self._vault.root.name, recording.finished)
-        self._watch(recording.finished)
+        log_attempt(self._vault.root.name, recording.result)
+        self._watch(recording.result)
         if recording.settled:
-            self._scratch.forget(_scratch_key(recording.attempt))
+            self._scratch.forget(recording.attempt.scratch_key)
         return following
 
     def _judge(
@@ -418,20 +279,7 @@ class Coordinator:
     def _wait_for_space(self, attempt: Attempt, reason: str, resumed: int) -> None:
         self.pause.disk.pause(reason, resumed)
         while not self.pause.disk.may_resume():
-            if self._stop.is_set():
+            if self.stopping.is_set():
                 raise VaultError(reason)
             self._leases.add(attempt.lease, self._clock() + LEASE)
-            self._stop.wait(RETRY_WRITE_SECONDS)
-
-    def _disk_nearly_full(self) -> bool:
-        try:
-            return shutil.disk_usage(self._scratch.root).free < MIN_FREE_BYTES
-        except OSError:
-            return False
-
-
-def _scratch_key(attempt: Attempt) -> str | None:
-    """The name of a kept scratch folder; None for a digester that starts from nothing each time."""
-    if not attempt.digester.runs.keeps_scratch:
-        return None
-    return f"{attempt.file.id}-{attempt.input_hash[:16]}-{attempt.digester.recipe}"
+            self.stopping.wait(RETRY_WRITE_SECONDS)

@@ -7,7 +7,7 @@ from sqlite3 import Connection
 
 from chyme.core.pipeline import output_updates
 from chyme.core.pipeline.digest_state import Verdict
-from chyme.core.pipeline.lease_owner import is_dead
+from chyme.core.pipeline.leases import is_dead
 from chyme.core.pipeline.registry_rules import Rules
 from chyme.core.store import digest_queue, digests, events, files, leases
 from chyme.core.store.models import calls

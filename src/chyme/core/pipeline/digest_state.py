@@ -8,39 +8,16 @@ todo ─► in-progress ─► completed            terminal
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from dataclasses import dataclass
+from datetime import datetime
 
+from chyme.core.pipeline.retry_policy import RetryPolicy, after_failure, after_fallback
 from chyme.errors import Category
-from chyme.model import Output, Status, Without, iso
+from chyme.model import Output, Status, Without
 
 NOT_APPLICABLE = "not applicable"
 NOT_PRODUCED = "output not produced"
-
-
-@dataclass(frozen=True, slots=True)
-class RetryPolicy:
-    """How often and how soon a failure is tried again."""
-
-    max_attempts: int = 3
-    max_delay: float = 600.0
-    jitter: float = 0.1  # a fraction of the delay
-    delays: dict[Category, float] = field(
-        default_factory=lambda: {
-            Category.AI_QUOTA: 60.0,
-            Category.RATE_LIMIT: 30.0,
-            Category.TIMEOUT: 5.0,
-            Category.NETWORK: 5.0,
-            Category.CRASH: 5.0,
-        }
-    )
-
-
 PRIVATE = "private"  # why a model was not asked: the file must not leave this machine
-_NO_KNOWN_DELAY = frozenset({Category.BUDGET, Category.UNAVAILABLE})  # retried only at a time that the error gives
-UNCOUNTED_CATEGORIES = frozenset(
-    {Category.DEPENDENCY, Category.UNAVAILABLE, Category.BUDGET}
-)  # retried after an event; they use up no attempt
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +89,7 @@ def judge(
             if made is None:
                 return Verdict(Status.SKIPPED, True, attempts, error=NOT_PRODUCED)
             if made.without is not None:
-                return _without(made, made.without, attempts, now, policy, chance)
+                return _without_model(made, made.without, attempts, now, policy, chance)
             return Verdict(Status.COMPLETED, True, attempts, output=made)
         case NotApplicable():
             return Verdict(Status.SKIPPED, True, attempts, error=NOT_APPLICABLE)
@@ -124,45 +101,17 @@ def judge(
         case Interrupted():
             return Verdict(Status.TODO, False, max(0, attempts - 1))
         case Failed(category, message, retry_after, tried, provider):
-            if not tried and retry_after is not None:
-                again = iso(now + timedelta(seconds=retry_after * (1 + policy.jitter * chance)))
-                return Verdict(Status.FAILED, False, max(0, attempts - 1), message, category, again, None, provider)
-            return replace(_failed(category, message, retry_after, attempts, now, policy, chance), provider=provider)
+            retry = after_failure(category, retry_after, tried, attempts, now, policy, chance)
+            return Verdict(Status.FAILED, retry.settled, retry.attempts, message, category, retry.at, provider=provider)
 
 
-def _without(made: Output, why: Without, attempts: int, now: datetime, policy: RetryPolicy, chance: float) -> Verdict:
-    """Completed without its model, and made again when the model may be asked: at a given time, or after an event."""
+def _without_model(
+    made: Output, why: Without, attempts: int, now: datetime, policy: RetryPolicy, chance: float
+) -> Verdict:
+    """Completed without its model, and made again when the model may be asked."""
     if why.category == PRIVATE:
         return Verdict(Status.COMPLETED, True, attempts, why.reason, output=made)
-    category = Category(why.category)
-    spent = attempts if why.tried and category not in UNCOUNTED_CATEGORIES else max(0, attempts - 1)
-    if category in _NO_KNOWN_DELAY or not why.tried:
-        later = None if why.retry_after is None else iso(now + timedelta(seconds=why.retry_after))
-    else:
-        later = _failed(category, why.reason, why.retry_after, spent, now, policy, chance).retry_at
-    return Verdict(Status.COMPLETED, True, spent, why.reason, category, later, made, why.provider)
-
-
-def _failed(
-    category: Category,
-    message: str,
-    retry_after: float | None,
-    attempts: int,
-    now: datetime,
-    policy: RetryPolicy,
-    chance: float,
-) -> Verdict:
-    if category in UNCOUNTED_CATEGORIES:
-        settled = category is not Category.DEPENDENCY
-        later = None
-        if category is Category.BUDGET and retry_after is not None:
-            later = iso(now + timedelta(seconds=retry_after))
-        return Verdict(Status.FAILED, settled, max(0, attempts - 1), message, category, later)
-    delay = policy.delays.get(category)
-    if delay is None or attempts >= policy.max_attempts:
-        return Verdict(Status.FAILED, True, attempts, message, category)
-    delay = min(policy.max_delay, delay * 2 ** max(0, attempts - 1))
-    delay *= 1 + policy.jitter * (2 * chance - 1)
-    if retry_after is not None:
-        delay = max(delay, retry_after)
-    return Verdict(Status.FAILED, False, attempts, message, category, retry_at=iso(now + timedelta(seconds=delay)))
+    retry = after_fallback(why, attempts, now, policy, chance)
+    return Verdict(
+        Status.COMPLETED, True, retry.attempts, why.reason, Category(why.category), retry.at, made, why.provider
+    )

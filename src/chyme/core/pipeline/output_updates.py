@@ -1,22 +1,67 @@
-"""Writes the new state of an output with everything that follows from it, in the same transaction: content, readers,
-the document's row."""
+"""Prepares outputs outside the writer thread, and writes their new state with everything that follows from it, in one
+transaction: content, readers, the document's row."""
 
 from __future__ import annotations
 
+import hashlib
+import json
+from dataclasses import asdict, dataclass
 from sqlite3 import Connection
 
 from chyme.core.pipeline import plan
 from chyme.core.pipeline.attempt import Attempt
 from chyme.core.pipeline.digest_state import Verdict
-from chyme.core.pipeline.document_state import KEPT_SUFFIX, compute_state
-from chyme.core.pipeline.output_preparation import PreparedOutput
+from chyme.core.pipeline.document_state import KEPT_SUFFIX, compute_state, page_count
 from chyme.core.pipeline.recorders import Completion
 from chyme.core.pipeline.registry_rules import Rules
 from chyme.core.store import artifacts, digests, documents, events, text_places
+from chyme.core.store.artifacts import PackedArtifact, pack
 from chyme.core.store.models import calls, fallbacks, providers
 from chyme.digester import Digester
 from chyme.errors import Category
-from chyme.model import THUMBNAIL, Digest, File, Form, Status
+from chyme.model import THUMBNAIL, Digest, File, Form, Output, Status
+
+PIECE = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedOutput:
+    """An output ready to be written."""
+
+    output: Output
+    content_hash: str | None
+    artifacts: tuple[PackedArtifact, ...]
+    extras: tuple[object, ...] = ()  # what each recorder prepared for it, in the order of the recorders
+    pages: int | None = None
+
+    @property
+    def size(self) -> int:
+        text = len(self.output.content or "") + sum(len(p.text) for p in self.output.passages)
+        vectors = len(self.output.embedded.vectors) if self.output.embedded else 0
+        return text + vectors + sum(len(a.data) for a in self.artifacts)
+
+
+def prepare_output(output: Output, form: Form, extras: tuple[object, ...] = ()) -> PreparedOutput:
+    """Hash and compress an output whose content has this form."""
+    pages = page_count(output.content) if form is Form.PAGES else None
+    packed = tuple(map(pack, output.artifacts))
+    return PreparedOutput(output, content_hash(output), packed, extras, pages)
+
+
+def content_hash(output: Output) -> str | None:
+    """The hash of content, artifacts and places; None if there are neither content nor artifacts."""
+    if output.content is None and not output.artifacts:
+        return None
+    digest = hashlib.sha256()
+    text = output.content or ""
+    for start in range(0, len(text), PIECE):  # in pieces: a second copy of a long text would need too much memory
+        digest.update(text[start : start + PIECE].encode("utf-8", "surrogatepass"))
+    for artifact in output.artifacts:
+        digest.update(f"\0{artifact.filename}\0{len(artifact.data)}\0".encode())
+        digest.update(artifact.data)
+    if output.places:
+        digest.update(json.dumps([asdict(place) for place in output.places]).encode())
+    return digest.hexdigest()
 
 
 def settle(

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from chyme.digester import Digester
-from chyme.model import Digest, File, Lane, Status
+from chyme.model import Digest, File, Form, Lane, Status
+
+ABOUT_FORMS = frozenset({Form.CAPTION, Form.OBJECTS, Form.SUMMARY})  # texts about the file, not its own text
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,3 +197,18 @@ def find_misordered(registry: Sequence[Digester]) -> list[str]:
             for name in sorted(digester.inputs.optional.difference(digester.reads))
         ]
     return problems
+
+
+def connect_form_readers(registry: Sequence[Digester]) -> None:
+    """Add the outputs of the forms it wants to what each digester reads. Calling this twice changes nothing.
+
+    A reader does not wait for texts about the file, which a model may write, nor for corrections.
+    """
+    for reader in registry:
+        if not reader.inputs.forms:
+            continue
+        made = {name: makes for other in registry if other is not reader for name, makes in other.traits.items()}
+        fitting = {name: makes for name, makes in made.items() if makes.form in reader.inputs.forms}
+        about = {name for name, makes in fitting.items() if makes.form in ABOUT_FORMS or makes.corrects is not None}
+        reader.reads = (*reader.reads, *(name for name in fitting if name not in reader.reads))
+        reader.inputs = replace(reader.inputs, optional=reader.inputs.optional | about)

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from chyme.core.pipeline.digest_state import RetryPolicy
-from chyme.core.pipeline.form_readers import connect_form_readers
-from chyme.core.pipeline.plan import find_misordered, optional_readers_of, readers_of
+from chyme.core.pipeline.plan import connect_form_readers, find_misordered, optional_readers_of, readers_of
 from chyme.core.pipeline.recorders import Recorder
+from chyme.core.pipeline.retry_policy import RetryPolicy
 from chyme.core.store.digests import LANE_SPACING
 from chyme.digester import Digester, Makes
 from chyme.errors import UsageError

@@ -11,8 +11,8 @@ from datetime import datetime
 from sqlite3 import Connection
 from types import MappingProxyType
 
-from chyme.core.pipeline.coordinator import Coordinator, PassResult
-from chyme.core.pipeline.transitions import Claim
+from chyme.core.pipeline.coordinator import Coordinator
+from chyme.core.pipeline.transitions import Claim, PassResult
 from chyme.core.store import digest_queue, file_requests
 from chyme.core.store.sqlite.database import Database
 from chyme.errors import DiskFull, VaultGone

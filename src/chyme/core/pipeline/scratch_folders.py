@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from chyme.core.files.permissions import make_private_folder, write_private
-from chyme.core.pipeline.lease_owner import is_dead
+from chyme.core.pipeline.leases import is_dead
 
 OLD_SECONDS = 7 * 86400
 LENT = "lent-"

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
+from sqlite3 import Connection
 from typing import Protocol
 
-from chyme.core.children.task import Task, WatchedTask
+from chyme.core.children.task import Answer, Task, WatchedTask
 from chyme.core.pipeline.digest_state import PRIVATE
-from chyme.core.pipeline.model_calls import AttemptCalls
-from chyme.digester import PREPARING, WITHOUT, Digester
+from chyme.digester import PREPARING, WITHOUT, Calls, Digester
 from chyme.errors import Category, ChildCrashed, ChymeError, DigestError, FileChanged, LimitReached, UpstreamMissing
-from chyme.model import Limits, Output, Without
+from chyme.model import File, Limits, Output, Without
 
 log = logging.getLogger(__name__)
 
@@ -29,6 +29,36 @@ class TaskRunner(Protocol):
         on_progress: Callable[[float], None] | None = None,
         on_start: Callable[[], None] | None = None,
     ) -> list[Output]: ...
+
+
+class BatchTaskRunner(TaskRunner, Protocol):
+    """A pool of children that can give several tasks to one child."""
+
+    def run_many(
+        self, tasks: Sequence[Task], family: str, limits: Limits, on_start: Callable[[], None] | None = None
+    ) -> list[Answer]: ...
+
+
+class AttemptCalls(Calls, Protocol):
+    """The calls of one attempt at one digest."""
+
+    def require_available(self, provider: str) -> None:
+        """Raise what `begin` would raise, without making a call."""
+
+    def retry_terms(self, provider: str, error: DigestError) -> tuple[float | None, bool]:
+        """When to try again after this failure, and whether the attempt counts."""
+
+
+class ModelCalls(Protocol):
+    """Budgets, pauses and rests of all providers, for all attempts."""
+
+    def calls_for(self, file: File, digester: str, run_id: str) -> AttemptCalls: ...
+
+    def is_private(self, file: File, provider: str | None) -> bool:
+        """Whether this provider must not see the file."""
+
+    def wake(self, moved: Callable[[Connection, int], None], among: Collection[int] | None = None) -> int:
+        """Requeue what was made without a model that may be asked now. Returns how many digests."""
 
 
 class ThreadRunner:

@@ -6,14 +6,14 @@ import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from enum import Enum
 from sqlite3 import Connection
 
 from chyme.core.pipeline.again import make_again
 from chyme.core.pipeline.attempt import Attempt
 from chyme.core.pipeline.digest_state import NotApplicable, Verdict, Waiting, judge
 from chyme.core.pipeline.digester_inputs import StoredSource
-from chyme.core.pipeline.output_preparation import PreparedOutput
-from chyme.core.pipeline.output_updates import keep_capture, reuse, settle, update_document
+from chyme.core.pipeline.output_updates import PreparedOutput, keep_capture, reuse, settle, update_document
 from chyme.core.pipeline.plan import Skip, Start, Wait, next_step, readable_inputs
 from chyme.core.pipeline.registry_rules import Rules
 from chyme.core.store import (
@@ -38,6 +38,15 @@ class FilePass:
     began: datetime
     asked: bool = False  # requested by a person, who wants it made, not copied
     lanes: frozenset[Lane] = frozenset({Lane.ORDINARY})  # what may be started
+
+
+class PassResult(Enum):
+    """How a pass over a file ended."""
+
+    DONE = "done"
+    BUSY = "busy"  # another worker has it
+    CHANGED = "changed"  # the file has changed: scan it again before the next pass
+    STOPPED = "stopped"  # chyme is shutting down, or the disk is full
 
 
 @dataclass(frozen=True, slots=True)

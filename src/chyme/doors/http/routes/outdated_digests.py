@@ -9,7 +9,7 @@ from fastapi import FastAPI
 from pydantic import BaseModel, ConfigDict, Field
 
 from chyme.application.app import App
-from chyme.core.pipeline.reprocessing.outdated_digests import OutdatedDigester
+from chyme.core.pipeline.again import OutdatedDigester
 
 Name = Annotated[str, Field(max_length=200)]
 
