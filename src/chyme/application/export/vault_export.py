@@ -19,8 +19,7 @@ from chyme.application.export.spreadsheet_cells import escape_formula
 from chyme.application.file_texts import join_texts, texts_of
 from chyme.core.clock import now
 from chyme.core.files.permissions import make_private_folder, tighten_file, write_private
-from chyme.core.store import export_rows as rows
-from chyme.core.store.export_rows import ExportRow
+from chyme.core.store.documents import ExportRow, list_for_export
 from chyme.errors import DiskFull, UsageError, VaultError
 from chyme.model import iso
 from chyme.speech.people.edits import as_json as person_json
@@ -105,7 +104,7 @@ def _cells(row: ExportRow) -> list[str]:
 def _rows(app: App) -> Iterator[ExportRow]:
     """Read rows in batches: a long export neither blocks other work nor fills the memory."""
     last = ""
-    while found := rows.list_after(app.database.read(), last, BATCH):
+    while found := list_for_export(app.database.read(), last, BATCH):
         yield from found
         last = found[-1].path
 

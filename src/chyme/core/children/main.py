@@ -14,11 +14,20 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, cast
 
-from chyme.core.children.frames import MAX_INLINE, BadFrame, Frame, Inbox, pack
-from chyme.core.children.isolation import confine, reap
-from chyme.core.children.resource_limits import apply_limits
-from chyme.core.children.serialization import Bulk, FileBulk, InlineBulk, decode_file, decode_input, encode_output
-from chyme.core.children.spill_files import ANSWER, write_spill_file
+from chyme.core.children.frames import (
+    ANSWER,
+    MAX_INLINE,
+    BadFrame,
+    Bulk,
+    FileBulk,
+    Frame,
+    Inbox,
+    InlineBulk,
+    pack,
+    write_spill_file,
+)
+from chyme.core.children.isolation import apply_limits, confine, reap
+from chyme.core.children.serialization import decode_file, decode_input, encode_output
 from chyme.core.children.task import MAX_BATCH_TASKS, Task, WatchedTask
 from chyme.core.outbound.socket_messages import receive
 from chyme.digester import Digester, Outside

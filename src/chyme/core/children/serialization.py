@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import math
-import os
 from collections.abc import Callable
 from types import MappingProxyType
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
-from chyme.core.children.frames import BadFrame, parse
+from chyme.core.children.frames import BadFrame, Bulk, parse
 from chyme.model import (
     Artifact,
     Box,
@@ -36,48 +35,6 @@ LENGTH_SLACK = 0.01  # tolerance for rounding in a vector's length
 BOX_SLACK = 0.001  # tolerance for rounding at the edge of the page
 
 _encode_json = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode
-
-
-class Bulk(Protocol):
-    """The bytes that belong to a header. They are read once and in order, so nothing can be requested twice."""
-
-    def take(self, size: int) -> bytes: ...
-
-
-class InlineBulk:
-    """Bulk inside the frame."""
-
-    def __init__(self, data: bytes) -> None:
-        self._data = data
-        self._position = 0
-
-    def take(self, size: int) -> bytes:
-        start, self._position = self._position, self._position + size
-        if self._position > len(self._data):
-            raise BadFrame("the frame holds less than its header says")
-        return self._data[start : self._position]
-
-
-class FileBulk:
-    """Bulk in an open file."""
-
-    def __init__(self, fd: int, size: int) -> None:
-        self._fd = fd
-        self._size = size
-        self._position = 0
-
-    def take(self, size: int) -> bytes:
-        if size > self._size - self._position:
-            raise BadFrame("the file holds less than its header says")
-        pieces = []
-        while size:
-            piece = os.pread(self._fd, size, self._position)
-            if not piece:
-                raise BadFrame("the file ended early")
-            pieces.append(piece)
-            size -= len(piece)
-            self._position += len(piece)
-        return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
 
 def encode_file(file: File) -> list[object]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from sqlite3 import Connection
 
 from chyme.core.store.digests import KEPT_WAITING, LANE_SPACING
+from chyme.core.store.remaining_work import count_begun
 from chyme.model import Lane
 
 
@@ -106,14 +107,7 @@ def change_lane(db: Connection, digester: str, lane: int) -> int:
 def count_unfinished(db: Connection) -> tuple[int, int, int]:
     """How many digests of files on disk are todo, in progress, and failed with a retry to come."""
     todo = db.execute("SELECT count(*) FROM digests INDEXED BY digests_todo WHERE status = 'todo' AND held = 0")
-    running = db.execute("SELECT count(*) FROM digests INDEXED BY digests_running WHERE status = 'in-progress'")
-    retries = db.execute(
-        """
-        SELECT count(*) FROM digests INDEXED BY digests_retry
-         WHERE status = 'failed' AND settled = 0 AND retry_at IS NOT NULL AND held = 0
-        """
-    )
-    return todo.fetchone()[0], running.fetchone()[0], retries.fetchone()[0]
+    return todo.fetchone()[0], *count_begun(db)
 
 
 def count_unfinished_among(db: Connection, file_ids: Collection[int]) -> tuple[int, int, int]:

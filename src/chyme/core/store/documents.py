@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from sqlite3 import Connection
+from typing import Any
 
 from chyme.core.pipeline.document_state import NO_TITLE
 
@@ -176,3 +177,43 @@ def counts(db: Connection, stale_before: str) -> dict[str, int]:
     return {
         state: found.get(state, 0) for state in ("processing", "stale", "completed", "needs-classification", "failed")
     }
+
+
+@dataclass(frozen=True, slots=True)
+class ExportRow:
+    """A file with its document."""
+
+    file_id: int
+    path: str
+    kind: str
+    mime: str
+    size: int
+    title: str | None
+    summary: str | None
+    date: str | None
+    language: str | None
+    tags: tuple[str, ...]
+    state: str
+    pages: int | None
+    created_at: str
+    updated_at: str
+
+
+def list_for_export(db: Connection, path: str, limit: int) -> list[ExportRow]:
+    """The next files on disk after this path, in the order of their paths; begin with ''."""
+    rows = db.execute(
+        """
+        SELECT f.id, f.path, f.kind, f.mime, f.size, d.title, d.summary, d.date, d.language, d.tags, d.state, d.pages,
+               f.created_at, f.updated_at
+          FROM files f JOIN documents d ON d.file_id = f.id
+         WHERE f.path > ? AND f.vanished_at IS NULL
+         ORDER BY f.path LIMIT ?
+        """,
+        (path, limit),
+    )
+    return [_export_row(*row) for row in rows]
+
+
+def _export_row(*row: Any) -> ExportRow:
+    first, tags, rest = row[:9], tuple(json.loads(row[9])), row[10:]
+    return ExportRow(*(*first, tags, *rest))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from chyme.core.children.frames import BadFrame, parse
-from chyme.core.children.serialization import InlineBulk, decode_outputs, encode_output
+from chyme.core.children.frames import BadFrame, InlineBulk, parse
+from chyme.core.children.serialization import decode_outputs, encode_output
 from chyme.core.files.untrusted_files import open_untrusted, write_atomically
 from chyme.model import Output
 
