@@ -99,7 +99,7 @@ def test_a_file_rewritten_while_it_is_digested_ends_with_its_last_content(folder
         folder.put("a.txt", "second, longer")
 
     folder.keeper.meanwhile = rewrite
-    assert folder.coordinator.process_file(folder.id("a.txt")) is PassResult.CHANGED
+    assert folder.process(folder.id("a.txt")) is PassResult.CHANGED
     folder.take_in()
 
     assert folder.kept("a.txt") == "second, longer"

@@ -358,9 +358,9 @@ def _start_error(task: Task, error: ChildNotStarted) -> ChymeError:
     return ChildCrashed(f"{task.file.path}: a child process could not be started ({error})")
 
 
-def isolation(run_as: tuple[int, int] = NOBODY) -> Isolation:
+def isolation() -> Isolation:
     """How children are isolated on this machine; starts one to find out."""
-    config = ChildConfig("chyme.core.children.main:no_digesters", {}, (), run_as, 1 << 20, 1 << 20, 30.0)
+    config = ChildConfig("chyme.core.children.main:no_digesters", {}, (), NOBODY, 1 << 20, 1 << 20, 30.0)
     child = Child(config, "")
     try:
         child.wait_until_ready()

@@ -9,16 +9,7 @@ from sqlite3 import Connection
 from chyme.core.pipeline.output_updates import update_document
 from chyme.core.pipeline.plan import with_siblings
 from chyme.core.pipeline.registry_rules import Rules
-from chyme.core.store import (
-    artifacts,
-    digests,
-    documents,
-    events,
-    file_requests,
-    files,
-    outdated_digests,
-    text_places,
-)
+from chyme.core.store import artifacts, digests, documents, events, file_requests, files, outdated_digests, text_places
 from chyme.core.store.sqlite.database import Database
 from chyme.errors import Category, UsageError
 from chyme.model import Again, Digest, File, Kind, Mode, Status

@@ -140,11 +140,6 @@ class Coordinator:
         mine = [row for row in rows.values() if row.input_hash and rest == f"{row.input_hash[:16]}-{row.recipe}"]
         return all(row.settled for row in mine) if mine else not rows
 
-    def process_file(self, file_id: int) -> PassResult:
-        """Run the pending digesters of a file, unless another worker has it."""
-        claim = self.claim([file_id], frozenset(Lane))[0]
-        return PassResult.BUSY if claim is None else self.run_claims([claim])[file_id]
-
     def claim(self, file_ids: Sequence[int], lanes: frozenset[Lane] = frozenset({Lane.ORDINARY})) -> list[Claim | None]:
         """Take files and start the first digester of each, in one transaction. None for a file that another worker has.
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from bisect import insort
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass, field
+from datetime import datetime
 from sqlite3 import Connection
+from typing import NamedTuple
 
 from chyme.core.pipeline.again import make_again
 from chyme.core.pipeline.failure_causes import Cause, cause_of, group_id
@@ -14,7 +16,7 @@ from chyme.core.store import digests, failed_digests
 from chyme.core.store.failed_digests import Failure
 from chyme.core.store.sqlite.database import Database
 from chyme.errors import Category, UsageError
-from chyme.model import Again, Mode
+from chyme.model import Again, Mode, iso
 
 SAMPLES = 5
 BATCH = 200
@@ -25,9 +27,8 @@ class NoSuchGroup(UsageError):
     """No digest fails for this cause (any more)."""
 
 
-@dataclass(frozen=True, slots=True)
-class OutputDigester:
-    """The digester that makes an output."""
+class _Maker(NamedTuple):
+    """The digester that makes an output; for outputs of removed digesters only a name."""
 
     name: str
     label: str
@@ -55,7 +56,7 @@ class FailureGroup:
 
 @dataclass
 class _Group:
-    maker: OutputDigester
+    maker: _Maker
     category: str
     cause: Cause
     same: bool = True  # whether all have the same message
@@ -80,17 +81,15 @@ class _Group:
 
 
 class Failures:
-    """The failures of a vault. `retry` requeues failures and returns how many digests."""
+    """The failures of a vault."""
 
     def __init__(
-        self,
-        database: Database,
-        makers: Callable[[], Mapping[str, OutputDigester]],
-        retry: Callable[[Sequence[Failure]], int],
+        self, database: Database, rules: Rules, clock: Callable[[], datetime], wake: Callable[[], None]
     ) -> None:
         self._database = database
-        self._makers = makers
-        self._retry = retry
+        self._rules = rules
+        self._clock = clock
+        self._wake = wake
 
     def groups(self) -> list[FailureGroup]:
         """All groups, those with most files first."""
@@ -108,20 +107,26 @@ class Failures:
         members = [failure for id_, _, failure, _ in self._each() if id_ == group]
         if not members:
             raise NoSuchGroup("nothing fails for this cause any more; look at the failures anew")
-        return self._retry(members)
+        count = retry_failures(self._database, self._rules, members, iso(self._clock()))
+        self._wake()
+        return count
 
-    def _each(self) -> Iterator[tuple[str, OutputDigester, Failure, Cause]]:
-        makers = self._makers()
+    def _each(self) -> Iterator[tuple[str, _Maker, Failure, Cause]]:
+        makers = {
+            name: _Maker(digester.name, digester.label, digester.promises.counts, digester.reads)
+            for digester in self._rules.registry
+            for name in digester.outputs
+        }
         with self._database.snapshot() as db:
             failed = failed_digests.failed_outputs(db)
             for failure in failed_digests.iterate_failures(db):
-                maker = makers.get(failure.output, OutputDigester(failure.output, failure.output))
+                maker = makers.get(failure.output, _Maker(failure.output, failure.output))
                 if maker.counts and not _follows(failure, maker, failed):
                     cause = cause_of(failure.error, failure.path, failure.category)
                     yield group_id(maker.name, failure.category, cause.alike), maker, failure, cause
 
 
-def _follows(failure: Failure, maker: OutputDigester, failed: Set[tuple[int, str]]) -> bool:
+def _follows(failure: Failure, maker: _Maker, failed: Set[tuple[int, str]]) -> bool:
     """Whether it failed because an output it reads failed: that failure is listed, and fixing it fixes this one."""
     return failure.category == Category.VALIDATION and any((failure.file_id, name) in failed for name in maker.reads)
 

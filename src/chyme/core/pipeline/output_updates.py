@@ -249,7 +249,7 @@ def update_document(db: Connection, rules: Rules, file: File, rows: dict[str, Di
         file.kind,
         rows.values(),
         titled,
-        rules.expects_title(file),
+        bool(rules.classifiers_of(file)),
         rules.uncounted,
         rules.essential_for(file.kind),
         rules.of_form(Form.CLASSIFICATION),

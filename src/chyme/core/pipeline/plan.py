@@ -136,23 +136,18 @@ def input_hash(digester: Digester, file: File, rows: Mapping[str, Digest]) -> st
     return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogateescape")).hexdigest()
 
 
-def downstream_of(registry: Iterable[Digester], output: str) -> tuple[str, ...]:
-    """The outputs to make again when `output` changes: all outputs of every digester that reads it."""
-    return tuple(name for digester in registry if output in digester.reads for name in digester.outputs)
+def readers_of(registry: Sequence[Digester]) -> dict[str, tuple[str, ...]]:
+    """For each output, what must be made again when it changes: all outputs of every digester that reads it."""
+    return {
+        output: tuple(name for digester in registry if output in digester.reads for name in digester.outputs)
+        for output in sorted({name for digester in registry for name in digester.reads})
+    }
 
 
-def readers_of(registry: Iterable[Digester]) -> dict[str, tuple[str, ...]]:
-    """`downstream_of` for every output that a digester reads."""
-    digesters = list(registry)
-    read = {name for digester in digesters for name in digester.reads}
-    return {name: downstream_of(digesters, name) for name in sorted(read)}
-
-
-def optional_readers_of(registry: Iterable[Digester]) -> dict[str, tuple[Digester, ...]]:
+def optional_readers_of(registry: Sequence[Digester]) -> dict[str, tuple[Digester, ...]]:
     """For each output that digesters read without waiting for it, those digesters."""
-    digesters = list(registry)
-    names = sorted({name for digester in digesters for name in digester.inputs.optional})
-    return {name: tuple(digester for digester in digesters if name in digester.inputs.optional) for name in names}
+    names = sorted({name for digester in registry for name in digester.inputs.optional})
+    return {name: tuple(digester for digester in registry if name in digester.inputs.optional) for name in names}
 
 
 def with_siblings(registry: Iterable[Digester], outputs: Iterable[str]) -> frozenset[str]:
@@ -166,11 +161,10 @@ def with_siblings(registry: Iterable[Digester], outputs: Iterable[str]) -> froze
     )
 
 
-def with_dependents(registry: Iterable[Digester], outputs: Iterable[str]) -> frozenset[str]:
+def with_dependents(registry: Sequence[Digester], outputs: Iterable[str]) -> frozenset[str]:
     """All outputs of these digesters, and everything made from them, directly or indirectly."""
-    digesters = list(registry)
-    found = set(with_siblings(digesters, outputs))
-    for digester in digesters:  # readers come after what they read, so one pass finds all
+    found = set(with_siblings(registry, outputs))
+    for digester in registry:  # readers come after what they read, so one pass finds all
         if found.intersection(digester.reads):
             found.update(digester.outputs)
     return frozenset(found)

@@ -100,10 +100,6 @@ class Rules:
         captured = any(self.has_capture(name, rows) for name in self.captures)
         return frozenset(self.outputs) if captured else self.captures
 
-    def expects_title(self, file: File) -> bool:
-        """Whether a classifier handles files like this one."""
-        return bool(self.classifiers_of(file))
-
     def classifiers_of(self, file: File) -> tuple[str, ...]:
         """The outputs that classify files like this one."""
         classifiers = self.of_form(Form.CLASSIFICATION)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from sqlite3 import Connection
 from typing import Protocol
 
-from chyme.core.children.task import Answer, Task, WatchedTask
+from chyme.core.children.task import Answer, Task
 from chyme.core.pipeline.digest_state import PRIVATE
 from chyme.digester import PREPARING, WITHOUT, Calls, Digester
 from chyme.errors import Category, ChildCrashed, ChymeError, DigestError, FileChanged, LimitReached, UpstreamMissing
@@ -61,6 +61,7 @@ class ModelCalls(Protocol):
         """Requeue what was made without a model that may be asked now. Returns how many digests."""
 
 
+@dataclass(frozen=True)
 class ThreadRunner:
     """Runs a digester that only waits on HTTP in the calling thread. The digester must keep its own time limit.
 
@@ -68,21 +69,12 @@ class ThreadRunner:
     or must not see the file (`private`), a child makes the outputs without it.
     """
 
-    def __init__(
-        self,
-        digester: Digester,
-        children: TaskRunner,
-        stop: threading.Event,
-        calls: AttemptCalls,
-        provider: str | None,
-        private: bool,
-    ) -> None:
-        self._digester = digester
-        self._children = children
-        self._stop = stop
-        self._calls = calls
-        self._provider = provider
-        self._private = private
+    digester: Digester
+    children: TaskRunner
+    stopping: threading.Event
+    calls: AttemptCalls
+    provider: str | None
+    private: bool
 
     def run(
         self,
@@ -94,41 +86,38 @@ class ThreadRunner:
     ) -> list[Output]:
         def run_without_model(why: Without) -> list[Output]:
             fallback = replace(task, digester=task.digester + WITHOUT)
-            made = self._children.run(fallback, family, limits, on_progress, on_start)
+            made = self.children.run(fallback, family, limits, on_progress, on_start)
             return [replace(output, without=why) for output in made]
 
-        if self._private and self._provider is not None:
+        if self.private and self.provider is not None:
             reason = f"{task.file.name}: is private (.chymeprivate), so no model was asked"
-            return run_without_model(Without(self._provider, reason, PRIVATE, tried=False))
-        if self._digester.runs.prepares:
+            return run_without_model(Without(self.provider, reason, PRIVATE, tried=False))
+        if self.digester.runs.prepares:
             preparation = replace(task, digester=task.digester + PREPARING)
-            self._children.run(preparation, family, limits, None, on_start)
+            self.children.run(preparation, family, limits, None, on_start)
         try:
-            if self._provider is not None:
-                self._calls.require_available(self._provider)  # so that our own model is not started for nothing
-            with self._digester.turn(task.file):
+            if self.provider is not None:
+                self.calls.require_available(self.provider)  # so that our own model is not started for nothing
+            with self.digester.turn(task.file):
                 if on_start is not None:
                     on_start()
                 return self._ask_model(task, on_progress)
         except DigestError as error:
-            if not self._digester.promises.falls_back or self._provider is None or not _is_model_failure(error):
+            if not self.digester.promises.falls_back or self.provider is None or not _is_model_failure(error):
                 raise
             reason = f"made without its model: {error}"
-            retry_after, tried = self._calls.retry_terms(self._provider, error)
-            return run_without_model(Without(self._provider, reason, error.category, retry_after, tried))
+            retry_after, tried = self.calls.retry_terms(self.provider, error)
+            return run_without_model(Without(self.provider, reason, error.category, retry_after, tried))
 
     def _ask_model(self, task: Task, on_progress: Callable[[float], None] | None) -> list[Output]:
         def report(fraction: float) -> None:
-            if self._stop.is_set():
+            if self.stopping.is_set():
                 raise ChymeError("chyme is stopping")
             if on_progress is not None:
                 on_progress(fraction)
 
-        watched = WatchedTask(
-            *(task.digester, task.file, task.fd, task.inputs, task.scratch, report), asking=self._calls
-        )
         try:
-            return self._digester.digest(watched)
+            return self.digester.digest(replace(task, report=report, model_calls=self.calls))
         except (ChymeError, OSError):
             raise
         except Exception as error:

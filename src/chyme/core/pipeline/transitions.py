@@ -16,14 +16,7 @@ from chyme.core.pipeline.digester_inputs import StoredSource
 from chyme.core.pipeline.output_updates import PreparedOutput, keep_capture, reuse, settle, update_document
 from chyme.core.pipeline.plan import Skip, Start, Wait, next_step, readable_inputs
 from chyme.core.pipeline.registry_rules import Rules
-from chyme.core.store import (
-    digest_queue,
-    digests,
-    events,
-    file_requests,
-    files,
-    leases,
-)
+from chyme.core.store import digest_queue, digests, events, file_requests, files, leases
 from chyme.digester import Digester
 from chyme.model import Digest, File, Lane, Lease, Status, iso
 
@@ -44,7 +37,6 @@ class PassResult(Enum):
     """How a pass over a file ended."""
 
     DONE = "done"
-    BUSY = "busy"  # another worker has it
     CHANGED = "changed"  # the file has changed: scan it again before the next pass
     STOPPED = "stopped"  # chyme is shutting down, or the disk is full
 

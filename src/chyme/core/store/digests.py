@@ -263,9 +263,8 @@ def delete_all(db: Connection, file_id: int) -> None:
 
 def cascade(db: Connection, file_id: int, outputs: Iterable[str], now: str) -> int:
     """An upstream changed: make these again. Old content stays available until replaced."""
-    changed = 0
-    for name in outputs:
-        changed += db.execute(
+    return sum(
+        db.execute(
             """
             UPDATE digests
                SET status = 'todo', settled = 0, attempts = 0, error = NULL, error_category = NULL, retry_at = NULL,
@@ -275,22 +274,19 @@ def cascade(db: Connection, file_id: int, outputs: Iterable[str], now: str) -> i
             """,
             (now, file_id, name),
         ).rowcount
-    return changed
+        for name in outputs
+    )
 
 
-def wake(db: Connection, file_id: int, outputs: Iterable[str], now: str) -> int:
+def wake(db: Connection, file_id: int, outputs: Iterable[str], now: str) -> None:
     """An upstream settled: these no longer wait for it."""
-    changed = 0
-    for name in outputs:
-        changed += db.execute(
-            """
-            UPDATE digests
-               SET status = 'todo', error = NULL, error_category = NULL, provider = NULL, updated_at = ?
-             WHERE file_id = ? AND digester = ? AND status = 'failed' AND error_category = 'dependency'
-            """,
-            (now, file_id, name),
-        ).rowcount
-    return changed
+    db.executemany(
+        """
+        UPDATE digests SET status = 'todo', error = NULL, error_category = NULL, provider = NULL, updated_at = ?
+         WHERE file_id = ? AND digester = ? AND status = 'failed' AND error_category = 'dependency'
+        """,
+        [(now, file_id, name) for name in outputs],
+    )
 
 
 def retry_failed(

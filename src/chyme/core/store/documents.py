@@ -82,17 +82,14 @@ def set_found_title(db: Connection, file_id: int, title: str | None) -> bool:
     return db.execute(statement, (title, file_id, title)).rowcount == 1
 
 
-def complete_titled(db: Connection, file_id: int) -> bool:
-    """Complete a document that lacked only a title and has one now. Returns whether it did."""
-    return (
-        db.execute(
-            """
-            UPDATE documents SET state = 'completed', reason = NULL
-             WHERE file_id = ? AND state = 'needs-classification' AND reason = ? AND title IS NOT NULL
-            """,
-            (file_id, NO_TITLE),
-        ).rowcount
-        == 1
+def complete_titled(db: Connection, file_id: int) -> None:
+    """Complete a document that lacked only a title and has one now."""
+    db.execute(
+        """
+        UPDATE documents SET state = 'completed', reason = NULL
+         WHERE file_id = ? AND state = 'needs-classification' AND reason = ? AND title IS NOT NULL
+        """,
+        (file_id, NO_TITLE),
     )
 
 
@@ -107,24 +104,15 @@ def describe(
 ) -> bool:
     """Set what the document is about. Returns whether that changed."""
     tags_json = json.dumps(list(tags), ensure_ascii=False)
-    return (
-        db.execute(
-            """
-            UPDATE documents SET title = :title, summary = :summary, date = :date, language = :language, tags = :tags
-             WHERE file_id = :file
-               AND (title, summary, date, language, tags) IS NOT (:title, :summary, :date, :language, :tags)
-            """,
-            {
-                "title": title,
-                "summary": summary,
-                "date": date,
-                "language": language,
-                "tags": tags_json,
-                "file": file_id,
-            },
-        ).rowcount
-        == 1
-    )
+    changed = db.execute(
+        """
+        UPDATE documents SET title = :title, summary = :summary, date = :date, language = :language, tags = :tags
+         WHERE file_id = :file
+           AND (title, summary, date, language, tags) IS NOT (:title, :summary, :date, :language, :tags)
+        """,
+        {"title": title, "summary": summary, "date": date, "language": language, "tags": tags_json, "file": file_id},
+    ).rowcount
+    return changed == 1
 
 
 def set_thumbnail(db: Connection, file_id: int, output: str, pages: int | None) -> None:
