@@ -75,9 +75,8 @@ class Child(Process):
     def __init__(
         self, config: ChildConfig, memory_setting: str, connection_server: ConnectionServer | None = None
     ) -> None:
-        self._outbound_socket: tuple[int, float] | None = (
-            None  # the descriptor it inherits, and how long it waits for answers
-        )
+        # The descriptor it inherits, and how long it waits for answers.
+        self._outbound_socket: tuple[int, float] | None = None
         if connection_server is None:
             super().__init__(MODULE)
         else:

@@ -32,9 +32,7 @@ SIOCGIFFLAGS, SIOCSIFFLAGS = 0x8913, 0x8914
 IFF_UP = 1
 INTERFACE = struct.Struct("16sH22x")  # struct ifreq: a name and its flags
 OPEN_FILES = 512
-OWN_PORT = (
-    28731  # in a private loopback, where a child that goes out talks to its browser; not the port of a known service
-)
+OWN_PORT = 28731  # where a child that goes out talks to its browser, in a private loopback; no known service uses it
 PR_SET_SECCOMP, SECCOMP_FILTER = 22, 2
 LANDLOCK_CREATE, LANDLOCK_ADD, LANDLOCK_RESTRICT = 444, 445, 446  # the same call numbers on every machine
 LANDLOCK_ASK_VERSION, LANDLOCK_PORT_RULE = 1, 2

@@ -53,11 +53,9 @@ def decode_file(row: list[Any]) -> File:
 
 def encode_input(upstream: Upstream, bulk: list[bytes]) -> list[object]:
     content = None if upstream.content is None else _append(_to_utf8(upstream.content), bulk)
-    places = (
-        _append(_to_json_bytes(places=[_encode_place(place) for place in upstream.places]), bulk)
-        if upstream.places
-        else 0
-    )
+    places = 0
+    if upstream.places:
+        places = _append(_to_json_bytes(places=[_encode_place(place) for place in upstream.places]), bulk)
     artifacts = [[name, _append(data, bulk)] for name, data in upstream.artifacts.items()]
     return [upstream.name, content, places, artifacts, upstream.form, upstream.corrects]
 
@@ -75,15 +73,8 @@ def encode_output(output: Output, bulk: list[bytes]) -> list[object]:
     content = None if output.content is None else _append(_to_utf8(output.content), bulk)
     details = 0
     embedded = output.embedded
-    if (
-        output.places
-        or output.passages
-        or output.words
-        or output.voices
-        or output.tag_vectors
-        or embedded
-        or output.title
-    ):
+    lists = (output.places, output.passages, output.words, output.voices, output.tag_vectors)
+    if any(lists) or embedded or output.title:
         details_json = _to_json_bytes(
             places=[_encode_place(place) for place in output.places],
             passages=[[p.source, p.ordinal, p.text, p.segmented, _encode_place(p.place)] for p in output.passages],
@@ -174,12 +165,8 @@ def _decode_place(row: object, within: int | None = None) -> Place:
         raise BadFrame("pages count from 1")
     return Place(
         *(start, end, page, _optional(_check_text, heading)),
-        *(
-            _optional(_check_number, seconds),
-            _optional(_check_number, until),
-            _optional(_check_text, speaker),
-            _optional(_check_box, box),
-        ),
+        *(_optional(_check_number, seconds), _optional(_check_number, until)),
+        *(_optional(_check_text, speaker), _optional(_check_box, box)),
     )
 
 

@@ -60,9 +60,8 @@ def compute_state(
     if unsettled:
         return DocumentState("processing", "waiting for " + ", ".join(unsettled), bool(without))
     for row in counted:
-        kept = row.recipe is not None and row.recipe.endswith(
-            KEPT_SUFFIX
-        )  # its model answered once, and that answer is still good
+        # Its model answered once, and that answer is still good.
+        kept = row.recipe is not None and row.recipe.endswith(KEPT_SUFFIX)
         if row.digester in classifiers and not kept and (row in without or row.status is Status.FAILED):
             return DocumentState("needs-classification", row.error, bool(without))
     if classified and not titled and kind is not Kind.OTHER:

@@ -1,4 +1,7 @@
-"""The retry policy: how often, and after how long, a failed digest is tried again."""
+"""The retry policy: how often, and after how long, a failed digest is tried again.
+
+What it costs a digest that chyme itself died is decided by `give_back` in core/store/digest_queue.py.
+"""
 
 from __future__ import annotations
 

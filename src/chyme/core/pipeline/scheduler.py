@@ -108,7 +108,8 @@ class FileScheduler:
                 if time.monotonic() - asked >= WAKE_SECONDS:
                     asked = time.monotonic()
                     self._coordinator.wake(self._among)
-                self._take_all()
+                for lane in Lane:  # each has its places: even ten recordings must not keep a note from being read
+                    self._take(lane)
             except VaultGone:  # already reported and logged where it was found
                 self._stop.wait(WAKE_SECONDS)
                 continue
@@ -120,11 +121,6 @@ class FileScheduler:
                 self._database.log_failure(log, "the queue could not be worked on", error)
                 self._stop.wait(WAKE_SECONDS)
             self._woken.wait(WAKE_SECONDS)
-
-    def _take_all(self) -> None:
-        """Take the next files of each lane: even ten recordings must not keep a note from being read."""
-        for lane in Lane:
-            self._take(lane)
 
     def _take(self, lane: Lane) -> None:
         """Claim as many files as there are free places, all in one transaction."""
