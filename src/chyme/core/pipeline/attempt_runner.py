@@ -73,11 +73,11 @@ def can_batch_all(ready: Iterable[Ready]) -> bool:
 def take_batch(attempt: Attempt, ready: deque[Ready]) -> dict[str, tuple[Attempt, FilePass]]:
     """Remove from `ready` the attempts that can run together with this one. Returns them by run."""
     found: dict[str, tuple[Attempt, FilePass]] = {}
-    for lease, other, turn in [ready.popleft() for _ in range(len(ready) if can_batch(attempt) else 0)]:
+    for lease, other, file_pass in [ready.popleft() for _ in range(len(ready) if can_batch(attempt) else 0)]:
         if other is not None and other.digester is attempt.digester and len(found) < MAX_BATCH_TASKS - 1:
-            found[other.run_id] = (other, turn)
+            found[other.run_id] = (other, file_pass)
         else:
-            ready.append((lease, other, turn))
+            ready.append((lease, other, file_pass))
     return found
 
 

@@ -137,8 +137,8 @@ class Coordinator:
         """Whether the attempts that a kept folder belongs to are over, or their file is no longer known."""
         file_id, _, rest = key.partition("-")
         rows = digests.of_file(self._database.read(), int(file_id)) if file_id.isdecimal() else {}
-        mine = [row for row in rows.values() if row.input_hash and rest == f"{row.input_hash[:16]}-{row.recipe}"]
-        return all(row.settled for row in mine) if mine else not rows
+        matching = [row for row in rows.values() if row.input_hash and rest == f"{row.input_hash[:16]}-{row.recipe}"]
+        return all(row.settled for row in matching) if matching else not rows
 
     def claim(self, file_ids: Sequence[int], lanes: frozenset[Lane] = frozenset({Lane.ORDINARY})) -> list[Claim | None]:
         """Take files and start the first digester of each, in one transaction. None for a file that another worker has.
@@ -170,12 +170,12 @@ class Coordinator:
         While one verdict is being written, the next file is worked on. Attempts that can run as a batch wait until
         nothing else is left. `done` is called for each file as it ends.
         """
-        handled: dict[int, PassResult] = {}
+        results: dict[int, PassResult] = {}
 
-        def end(lease: Lease, how: PassResult) -> None:
+        def end(lease: Lease, pass_result: PassResult) -> None:
             self._leases.remove(lease)
-            handled[lease.file_id] = how
-            done(lease.file_id, how)
+            results[lease.file_id] = pass_result
+            done(lease.file_id, pass_result)
 
         for claim in claims:
             self._leases.add(claim.lease)
@@ -183,35 +183,35 @@ class Coordinator:
             self._run_queue(claims, end)
         finally:
             for claim in claims:
-                if claim.lease.file_id not in handled:  # an error ended its pass; the file is free when the lease ends
+                if claim.lease.file_id not in results:  # an error ended its pass; the file is free when the lease ends
                     self._leases.remove(claim.lease)
-        return handled
+        return results
 
     def _run_queue(self, claims: Sequence[Claim], end: Callable[[Lease, PassResult], None]) -> None:
-        ready = deque((claim.lease, claim.attempt, claim.turn) for claim in claims)
+        ready = deque((claim.lease, claim.attempt, claim.file_pass) for claim in claims)
         writing: deque[PendingVerdict] = deque()
         while ready or writing:
             if ready:
-                lease, attempt, turn = ready.popleft()
+                lease, attempt, file_pass = ready.popleft()
                 if attempt is None:
                     end(lease, PassResult.DONE)
                     continue
                 if can_batch(attempt) and (writing or not can_batch_all(ready)):
-                    ready.append((lease, attempt, turn))
+                    ready.append((lease, attempt, file_pass))
                 else:
-                    together = {attempt.run_id: (attempt, turn), **take_batch(attempt, ready)}
+                    together = {attempt.run_id: (attempt, file_pass), **take_batch(attempt, ready)}
                     for finished in self._attempt_runner.run_all([attempt for attempt, _ in together.values()]):
                         writing.append(self._submit_verdict(finished, together[finished.attempt.run_id][1]))
             while writing and (can_batch_all(ready) or writing[0].written.done()):
                 lease, pass_result = writing[0].attempt.lease, writing[0].pass_result
                 # No name keeps the verdict alive: its text may be long.
-                following, turn = self._await_recorded(writing.popleft())
+                following, file_pass = self._await_recorded(writing.popleft())
                 if pass_result is PassResult.DONE:
-                    ready.append((lease, following, turn))
+                    ready.append((lease, following, file_pass))
                 else:
                     end(lease, pass_result)
 
-    def _submit_verdict(self, finished: FinishedAttempt, turn: FilePass) -> PendingVerdict:
+    def _submit_verdict(self, finished: FinishedAttempt, file_pass: FilePass) -> PendingVerdict:
         attempt, outcome = finished.attempt, finished.outcome
         now, chance = self._clock(), random.random()  # the same for all outputs: they are retried together
         took = max(0, round((now - finished.began).total_seconds() * 1000))
@@ -222,8 +222,8 @@ class Coordinator:
         def write(db: Connection) -> tuple[Attempt | None, FilePass]:
             if interrupted:
                 transitions.return_attempt(db, self._rules, attempt, verdicts, self._clock())
-                return None, turn
-            return transitions.record(db, self._rules, attempt, verdicts, turn, self._clock(), took)
+                return None, file_pass
+            return transitions.record(db, self._rules, attempt, verdicts, file_pass, self._clock(), took)
 
         settled = all(verdict.settled for _, verdict, _ in verdicts)
         summary = summarize_attempt(attempt, [verdict for _, verdict, _ in verdicts], took / 1000, interrupted)

@@ -1,4 +1,4 @@
-"""Returns what dead workers left behind to the queue."""
+"""Returns the work of dead workers to the queue."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ def recover(database: Database, rules: Rules, now: datetime) -> int:
     def give_back(db: Connection) -> int:
         for owner in dead:
             leases.free_owner(db, owner)
-        left = digest_queue.list_abandoned(db, iso(now), iso(now - OVERDUE))
-        for file_id, name in left:
+        abandoned = digest_queue.list_abandoned(db, iso(now), iso(now - OVERDUE))
+        for file_id, name in abandoned:
             if digest_queue.give_back(db, file_id, name, iso(now)):
                 _give_up(db, rules, file_id, name, iso(now))
         leases.free_expired(db, iso(now))
         calls.mark_lost(db)
         events.prune(db, iso(now - EVENTS_KEPT))
-        return len(left)
+        return len(abandoned)
 
     return database.write(give_back)
 

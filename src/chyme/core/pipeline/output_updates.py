@@ -1,5 +1,5 @@
-"""Prepares outputs outside the writer thread, and writes their new state with everything that follows from it, in one
-transaction: content, readers, the document's row."""
+"""Writes the new state of outputs with everything that follows from it (content, readers, the document's row), in one
+transaction. `prepare_output` hashes and compresses before, outside the writer thread."""
 
 from __future__ import annotations
 

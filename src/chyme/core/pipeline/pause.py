@@ -76,9 +76,7 @@ class DiskSpace:
 def has_space(folder: Path, size: int) -> bool:
     """Whether so many bytes can be written. Tries it, because the free space of a disk does not show quotas."""
     try:
-        with tempfile.TemporaryFile(
-            dir=folder
-        ) as probe:  # has no name, so nothing is left behind if this process is killed
+        with tempfile.TemporaryFile(dir=folder) as probe:  # without a name: nothing is left if this process is killed
             os.posix_fallocate(probe.fileno(), 0, size)
     except OSError as error:
         return error.errno not in (errno.ENOSPC, errno.EDQUOT)

@@ -218,18 +218,18 @@ class FileScheduler:
         return found
 
     def _run_claims(self, claims: list[Claim]) -> None:
-        left = {claim.lease.file_id for claim in claims}
+        unfinished = {claim.lease.file_id for claim in claims}
 
-        def done(file_id: int, handled: PassResult) -> None:
-            left.discard(file_id)
-            self._done(file_id, handled)
+        def done(file_id: int, pass_result: PassResult) -> None:
+            unfinished.discard(file_id)
+            self._done(file_id, pass_result)
 
         try:
             self._coordinator.run_claims(claims, done)
         except Exception as error:
             self._database.log_failure(log, "a file could not be worked on", error)
         finally:
-            for file_id in list(left):
+            for file_id in list(unfinished):
                 self._done(file_id, PassResult.STOPPED)
 
     def _run_bundle(self, claims: list[Claim]) -> None:
@@ -240,7 +240,7 @@ class FileScheduler:
                 self._bundles -= 1
             self._woken.set()
 
-    def _done(self, file_id: int, handled: PassResult) -> None:
+    def _done(self, file_id: int, pass_result: PassResult) -> None:
         lane = self._in_flight.remove_file(file_id)
         with self._guard:
             if self._alone == file_id:
@@ -249,9 +249,9 @@ class FileScheduler:
             ordinary = self._in_flight.count_by_lane()[Lane.ORDINARY]
             room = lane is not Lane.ORDINARY or self._concurrency - ordinary >= min(ROOM, self._concurrency)
             room &= lane is not Lane.MEANING  # its place becomes free when the whole bundle is done
-            if handled is not PassResult.DONE:
+            if pass_result is not PassResult.DONE:
                 self._resting[file_id] = time.monotonic() + REST_SECONDS
-        if handled is PassResult.CHANGED:
+        if pass_result is PassResult.CHANGED:
             self._look_at(file_id)
         if room:
             self._woken.set()

@@ -47,7 +47,7 @@ class Claim:
 
     lease: Lease
     attempt: Attempt | None
-    turn: FilePass
+    file_pass: FilePass
 
 
 def claim(
@@ -57,16 +57,16 @@ def claim(
     lease = leases.take(db, file_id, owner, uuid.uuid4().hex, iso(now), iso(now + LEASE))
     if lease is None:
         return None
-    turn = FilePass(now, asked=digests.has_request(db, file_id, lanes != {Lane.ORDINARY}), lanes=lanes)
-    attempt, turn = advance(db, rules, lease, turn, now)
-    return Claim(lease, attempt, turn)
+    file_pass = FilePass(now, asked=digests.has_request(db, file_id, lanes != {Lane.ORDINARY}), lanes=lanes)
+    attempt, file_pass = advance(db, rules, lease, file_pass, now)
+    return Claim(lease, attempt, file_pass)
 
 
 def advance(
     db: Connection,
     rules: Rules,
     lease: Lease,
-    turn: FilePass,
+    file_pass: FilePass,
     now: datetime,
     moved: bool = False,
     known: File | None = None,
@@ -79,23 +79,23 @@ def advance(
     while True:
         if file is None or file.vanished_at is not None:
             leases.release(db, lease)
-            return None, turn
+            return None, file_pass
         for request_id, again in file_requests.of_file(db, file.id):
             make_again(db, rules, file.id, again, iso(now))
             file_requests.remove(db, request_id)
-            turn = FilePass(now, asked=True, lanes=turn.lanes)
+            file_pass = FilePass(now, asked=True, lanes=file_pass.lanes)
         rows = digests.of_file(db, file.id)
-        step = next_step(rules.registry, file, rows, iso(now), rules.policy.max_attempts, turn.lanes)
-        if isinstance(step, Start) and now - turn.began > TURN:
+        step = next_step(rules.registry, file, rows, iso(now), rules.policy.max_attempts, file_pass.lanes)
+        if isinstance(step, Start) and now - file_pass.began > TURN:
             digest_queue.push_back(db, file.id)
             step = None
         match step:
             case None:
-                digests.update_lanes(db, file.id, _elsewhere(rules, rows, turn.lanes))
+                digests.update_lanes(db, file.id, _elsewhere(rules, rows, file_pass.lanes))
                 if moved:
                     update_document(db, rules, file, rows, iso(now))
                 leases.release(db, lease)
-                return None, turn
+                return None, file_pass
             case Skip(_, outputs) | Wait(_, outputs, _):
                 outcome = Waiting(step.upstream) if isinstance(step, Wait) else NotApplicable()
                 for name in outputs:
@@ -105,13 +105,13 @@ def advance(
                     settle(db, rules, file, name, verdict, None, rows.get(name), None, iso(now))
                 moved = True
             case Start(digester, outputs, input_hash):
-                if not turn.asked and reuse(db, rules, file, digester, outputs, input_hash, rows, iso(now)):
+                if not file_pass.asked and reuse(db, rules, file, digester, outputs, input_hash, rows, iso(now)):
                     moved = True
                     continue
                 _register_missing(db, rules, file, rows, iso(now))
                 if moved:
                     update_document(db, rules, file, rows, iso(now))
-                return _start(db, rules, lease, file, digester, outputs, input_hash, rows, now), turn
+                return _start(db, rules, lease, file, digester, outputs, input_hash, rows, now), file_pass
 
 
 def _elsewhere(rules: Rules, rows: dict[str, Digest], lanes: frozenset[Lane]) -> dict[str, int]:
@@ -162,7 +162,7 @@ def record(
     rules: Rules,
     attempt: Attempt,
     verdicts: Sequence[tuple[str, Verdict, PreparedOutput | None]],
-    turn: FilePass,
+    file_pass: FilePass,
     now: datetime,
     took_ms: int,
 ) -> tuple[Attempt | None, FilePass]:
@@ -171,7 +171,7 @@ def record(
     A worker that lost its lease changes nothing; if the file has changed meanwhile, the verdicts are dropped.
     """
     if not leases.is_held(db, attempt.lease):
-        return None, turn
+        return None, file_pass
     file = files.by_id(db, attempt.file.id)
     if file is not None and file.generation == attempt.file.generation:
         rows = digests.of_file(db, file.id)
@@ -183,7 +183,7 @@ def record(
                 keep_capture(db, rules, file, name, verdict, took_ms, iso(now))
             else:
                 settle(db, rules, file, name, verdict, prepared, row, took_ms, iso(now), attempt)
-    return advance(db, rules, attempt.lease, turn, now, moved=True, known=file)
+    return advance(db, rules, attempt.lease, file_pass, now, moved=True, known=file)
 
 
 def return_attempt(
