@@ -10,10 +10,7 @@ from typing import Any
 
 from chyme.model import Digest, Status
 
-_COLUMNS = (
-    "id, file_id, file_path, digester, status, error, error_category, attempts, interruptions, settled, retry_at, "
-    "recipe, input_hash, content_hash, run_id, sqlar_name, duration_ms, created_at, updated_at, provider"
-)
+_COLUMNS = ", ".join(Digest._fields)
 PERSON, NEW, AGAIN = 0, 1, 2  # priorities
 KEPT = "kept"  # the recipe of what could not be captured again: out of date, and never copied to other files
 KEPT_WAITING = "kept until an engine is there"  # the same, and tried again once an engine is available

@@ -6,7 +6,6 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from sqlite3 import Connection
-from typing import Any
 
 from chyme.core.pipeline.document_state import NO_TITLE
 
@@ -41,11 +40,7 @@ def of_file(db: Connection, file_id: int) -> DocumentRow | None:
     ).fetchone()
     if row is None:
         return None
-    id_, title, summary, date, language, tags, state, reason, degraded, moved_at, *rest = row
-    return DocumentRow(
-        *(id_, title, summary, date, language, tuple(json.loads(tags)), state, reason, bool(degraded), moved_at),
-        *rest,
-    )
+    return DocumentRow(*(*row[:5], tuple(json.loads(row[5])), *row[6:8], bool(row[8]), *row[9:]))
 
 
 def register(db: Connection, file_id: int, now: str) -> None:
@@ -199,9 +194,4 @@ def list_for_export(db: Connection, path: str, limit: int) -> list[ExportRow]:
         """,
         (path, limit),
     )
-    return [_export_row(*row) for row in rows]
-
-
-def _export_row(*row: Any) -> ExportRow:
-    first, tags, rest = row[:9], tuple(json.loads(row[9])), row[10:]
-    return ExportRow(*(*first, tags, *rest))
+    return [ExportRow(*(*row[:9], tuple(json.loads(row[9])), *row[10:])) for row in rows]
