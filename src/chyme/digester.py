@@ -78,7 +78,7 @@ class Source(Outside, Protocol):
 
     @property
     def scratch(self) -> Path:
-        """A private folder; for digesters with `keeps` it survives until the digest is settled."""
+        """A private folder; for digesters with `keeps_scratch` it survives until the digest is settled."""
 
     @property
     def calls(self) -> Calls:

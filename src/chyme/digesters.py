@@ -1,4 +1,4 @@
-"""The registered digesters, in order. To add one: its file in its room, and its line here."""
+"""The registered digesters, in order. To add one, put its file into its room and a line here."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from importlib.metadata import entry_points
 from types import MappingProxyType
 from typing import Any, ClassVar
 
-from chyme.core.pipeline.form_readers import connect_form_readers
+from chyme.core.pipeline.plan import connect_form_readers
 from chyme.digester import FAMILIES, PREPARING, WITHOUT, Digester, Source
 from chyme.documents.conversion.results import ConversionLimits
 from chyme.documents.doc_to_markdown import DocToMarkdown
@@ -51,19 +51,19 @@ PLUGINS = "chyme.digesters"
 
 @dataclass(frozen=True)
 class Loaded:
-    """The digesters at work, and what could not be loaded."""
+    """The loaded digesters, and which plug-ins could not be loaded."""
 
     registry: tuple[Digester, ...]
     problems: tuple[str, ...] = ()
 
 
 def built_in(config: Mapping[str, Any] = MappingProxyType({})) -> tuple[Digester, ...]:
-    """Our own digesters, in order. `config` is plain values, as they travel to the children."""
+    """Our own digesters, in order. `config` holds plain values, because it is sent to the children."""
     conversion = ConversionLimits(**config.get("conversion", {}))
     pictures = PictureLimits(**config.get("pictures", {}))
     ocr = OcrSettings(**config.get("ocr", {}))
     vision = VisionSettings(**config["vision"]) if config.get("vision") else None
-    language = _language(config["language"]) if config.get("language") else None
+    language = _language_settings(config["language"]) if config.get("language") else None
     embedding = EmbeddingSettings(**config.get("embedding", {}))
     media = MediaLimits(**config.get("media", {}))
     endpoint = SpeechEndpoint(**config["speech_endpoint"]) if config.get("speech_endpoint") else None
@@ -101,28 +101,28 @@ def built_in(config: Mapping[str, Any] = MappingProxyType({})) -> tuple[Digester
     )
 
 
-def _language(values: Mapping[str, Any]) -> LanguageSettings:
-    """From plain values, where tuples have become lists on their way to a child."""
+def _language_settings(values: Mapping[str, Any]) -> LanguageSettings:
+    """From plain values: tuples have become lists on their way to a child."""
     local = values.get("local")
-    here = LocalSettings(**{**local, "run_as": tuple(local["run_as"])}) if local else None
-    return LanguageSettings(**{**values, "local": here})
+    settings = LocalSettings(**{**local, "run_as": tuple(local["run_as"])}) if local else None
+    return LanguageSettings(**{**values, "local": settings})
 
 
 def load(config: Mapping[str, Any]) -> Loaded:
-    """Our own and the installed plug-ins. A plug-in that fails to load is reported, not fatal."""
+    """Load our own digesters and the installed plug-ins. A plug-in that fails to load is reported, not fatal."""
     registry = list(built_in(config))
     problems: list[str] = []
     for point in sorted(entry_points(group=PLUGINS), key=lambda point: point.name):
         try:
-            registry = _with(registry, point.load()())
-        except Exception as error:  # whatever a stranger's module does while it is imported
+            registry = _insert_plugin(registry, point.load()())
+        except Exception as error:  # a plug-in may raise anything while it is imported
             problems.append(f"plug-in {point.name} ({point.value}) was not loaded: {type(error).__name__}: {error}")
     connect_form_readers(registry)
     return Loaded(tuple(registry), tuple(problems))
 
 
-def _with(registry: list[Digester], plugin: Digester) -> list[Digester]:
-    """The plug-in joins behind everything it reads and before whoever reads it."""
+def _insert_plugin(registry: list[Digester], plugin: Digester) -> list[Digester]:
+    """Insert the plug-in before the first digester that reads its outputs; everything it reads must come earlier."""
     if not isinstance(plugin, Digester):
         raise TypeError("is not a Digester")
     taken = {name for digester in registry for name in digester.outputs}
@@ -132,11 +132,11 @@ def _with(registry: list[Digester], plugin: Digester) -> list[Digester]:
         raise ValueError(f"names the family {plugin.runs.family!r}; there are {', '.join(sorted(FAMILIES))}")
     forms = {makes.form for makes in plugin.traits.values()}
     readers = [
-        at
-        for at, digester in enumerate(registry)
+        position
+        for position, digester in enumerate(registry)
         if set(digester.reads).intersection(plugin.outputs) or forms.intersection(digester.inputs.forms)
     ]
-    makers = [at for at, digester in enumerate(registry) if set(plugin.reads).intersection(digester.outputs)]
+    makers = [i for i, digester in enumerate(registry) if set(plugin.reads).intersection(digester.outputs)]
     place = readers[0] if readers else len(registry)
     if makers and makers[-1] >= place:
         raise ValueError("reads what is made after it")
@@ -144,7 +144,7 @@ def _with(registry: list[Digester], plugin: Digester) -> list[Digester]:
 
 
 class Preparation(Digester):
-    """What runs in a child before a digester that waits on HTTP; it makes no output of its own."""
+    """The part of a digester that runs in a child before its attempt waits on HTTP; it makes no output."""
 
     name = "preparation"
     label = "Preparation"
@@ -163,7 +163,7 @@ class Preparation(Digester):
 
 
 class WithoutModel(Digester):
-    """What runs in a child where a model cannot do it, or must not."""
+    """The part of a digester that runs in a child when its model fails or must not see the file."""
 
     name = "without-model"
     label = "Without a model"
@@ -181,8 +181,9 @@ class WithoutModel(Digester):
 
 
 def in_child(config: dict[str, Any]) -> dict[str, Digester]:
-    """What a child process loads: the same registry, by name, with preparations and what is done without models."""
+    """What a child process loads: all digesters by name, their preparations and their fallbacks without a model."""
     registry = load(config).registry
-    preparations = {one.name + PREPARING: Preparation(one) for one in registry if one.runs.prepares}
-    instead = {one.name + WITHOUT: WithoutModel(one) for one in registry}
-    return {**{one.name: one for one in registry}, **preparations, **instead}
+    loaded = {digester.name: digester for digester in registry}
+    preparations = {digester.name + PREPARING: Preparation(digester) for digester in registry if digester.runs.prepares}
+    fallbacks = {digester.name + WITHOUT: WithoutModel(digester) for digester in registry}
+    return {**loaded, **preparations, **fallbacks}

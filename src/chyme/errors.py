@@ -175,14 +175,9 @@ class FileChanged(DigestError):
 
 
 BY_CATEGORY: dict[Category, type[DigestError]] = {
-    Category.AI_CONTENT_BLOCKED: ContentBlocked,
-    Category.AI_QUOTA: QuotaSpent,
-    Category.RATE_LIMIT: RateLimited,
-    Category.TIMEOUT: TimedOut,
-    Category.NETWORK: NetworkFailed,
-    Category.VALIDATION: UnreadableFile,
-    Category.UNSUPPORTED_FILE_TYPE: UnsupportedFile,
-    Category.CRASH: ChildCrashed,
-    Category.UNAVAILABLE: EngineUnavailable,
-    Category.BUDGET: BudgetSpent,
+    error.category: error
+    for error in (
+        *(UnreadableFile, UnsupportedFile, EngineUnavailable, ChildCrashed, TimedOut),
+        *(NetworkFailed, RateLimited, QuotaSpent, ContentBlocked, BudgetSpent),
+    )
 }

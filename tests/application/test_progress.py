@@ -19,7 +19,7 @@ from chyme.application.bulk_jobs import Selection
 from chyme.application.progress import ProgressReport
 from chyme.application.settings import Settings
 from chyme.application.vault_counts import CountCache
-from chyme.core.pipeline.progress.attempt_results import AttemptResult
+from chyme.core.pipeline.attempt import AttemptResult
 from chyme.core.store import digests, events, files, remaining_work
 
 pytestmark = pytest.mark.slow  # a little each, and they are many

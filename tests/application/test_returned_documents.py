@@ -8,7 +8,7 @@ import pytest
 from coordinating import Bench, Told
 
 from chyme.application import consistency_checks
-from chyme.core.pipeline.reprocessing.document import reprocess
+from chyme.core.pipeline.again import reprocess
 from chyme.core.store import documents
 from chyme.digester import Source
 from chyme.model import Again, Mode, Output, iso

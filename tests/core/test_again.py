@@ -7,9 +7,7 @@ from collections.abc import Callable
 import pytest
 from coordinating import Bench, Clock, Told, fails
 
-from chyme.core.pipeline.again import request_again
-from chyme.core.pipeline.reprocessing.document import Reprocessing, reprocess
-from chyme.core.pipeline.reprocessing.outdated_digests import find_outdated
+from chyme.core.pipeline.again import Reprocessing, find_outdated, reprocess, request_again
 from chyme.core.store import file_requests, outdated_digests
 from chyme.digester import Source
 from chyme.errors import UnreadableFile, UnsupportedFile, UsageError

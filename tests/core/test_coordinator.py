@@ -11,10 +11,8 @@ import pytest
 from coordinating import Bench, Clock, Made, Told, fails
 
 from chyme.application import consistency_checks
-from chyme.core.pipeline.coordinator import PassResult
-from chyme.core.pipeline.lease_owner import this_process
-from chyme.core.pipeline.lease_renewal import LeaseRenewer
-from chyme.core.pipeline.transitions import Claim
+from chyme.core.pipeline.leases import LeaseRenewer, this_process
+from chyme.core.pipeline.transitions import Claim, PassResult
 from chyme.core.store import artifacts, digest_queue, digests, events, file_requests
 from chyme.core.store import leases as locks
 from chyme.digester import Source
@@ -208,7 +206,7 @@ def test_a_wish_for_a_busy_file_is_noted_and_fulfilled_by_the_holder(bench: Open
     text = Told("text")
     vault = bench(text)
     note = vault.drop("note.txt")
-    inside: list[PassResult] = []
+    inside: list[PassResult | None] = []
 
     def ask_while_busy(source: Source) -> list[Output]:
         if not inside:
@@ -218,7 +216,7 @@ def test_a_wish_for_a_busy_file_is_noted_and_fulfilled_by_the_holder(bench: Open
     text.make = ask_while_busy
     vault.process(note)
 
-    assert inside == [PassResult.BUSY]
+    assert inside == [None]
     assert text.calls == 2
     assert vault.content(note, "text") == "call 2"
     assert file_requests.of_file(vault.db, note) == []
@@ -346,7 +344,7 @@ def test_a_dead_owner_is_freed_at_once_and_a_live_one_is_not(bench: Open, clock:
     until = iso(clock().replace(year=2030))
 
     vault.database.write(lambda db: locks.take(db, note, mine.replace("|", "-other|", 1), "t", iso(clock()), until))
-    assert vault.process(note) is PassResult.BUSY
+    assert vault.process(note) is None
     vault.database.write(lambda db: locks.free_owner(db, mine.replace("|", "-other|", 1)))
 
     vault.database.write(lambda db: locks.take(db, note, dead, "t", iso(clock()), until))

@@ -18,12 +18,12 @@ from chyme.core.pipeline.digest_state import (
     NotApplicable,
     Outcome,
     Produced,
-    RetryPolicy,
     Unreadable,
     Verdict,
     Waiting,
     judge,
 )
+from chyme.core.pipeline.retry_policy import RetryPolicy
 from chyme.errors import Category
 from chyme.model import Output, Status, Without, iso
 

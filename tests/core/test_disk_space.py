@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from chyme.core.pipeline.disk_space import DiskSpace
+from chyme.core.pipeline.pause import DiskSpace
 
 
 def test_a_failure_from_before_the_pause_ended_does_not_pause_again(tmp_path: Path) -> None:

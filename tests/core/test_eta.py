@@ -10,14 +10,14 @@ from dataclasses import dataclass
 
 import pytest
 
-from chyme.core.pipeline.progress.eta import (
+from chyme.core.pipeline.eta import (
     RunningDigest,
+    Throughput,
     WaitingDigests,
     remaining_seconds,
     seconds_left,
     smooth_estimate,
 )
-from chyme.core.pipeline.progress.throughput import Throughput
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,7 @@ from collections.abc import Callable
 import pytest
 from coordinating import Bench, Told, fails
 
-from chyme.core.pipeline.failure_groups import FailureGroup, Failures, OutputDigester
-from chyme.core.pipeline.reprocessing.failures import FEW, retry_failures
+from chyme.core.pipeline.failure_groups import FEW, FailureGroup, Failures, retry_failures
 from chyme.core.store import digest_queue, digests
 from chyme.core.store.failed_digests import iterate_failures
 from chyme.digester import Source
@@ -17,17 +16,7 @@ from chyme.model import Output, iso
 
 
 def failures_of(bench: Bench) -> Failures:
-    def makers() -> dict[str, OutputDigester]:
-        registry = bench.rules.registry
-        return {
-            name: OutputDigester(d.name, d.label, d.promises.counts, d.reads) for d in registry for name in d.outputs
-        }
-
-    return Failures(
-        bench.database,
-        makers,
-        lambda chosen: retry_failures(bench.database, bench.rules, chosen, iso(bench.clock.now)),
-    )
+    return Failures(bench.database, bench.rules, bench.clock, lambda: None)
 
 
 def broken(source: Source) -> list[Output]:

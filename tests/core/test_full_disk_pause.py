@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 from coordinating import Bench, Told
 
-from chyme.core.pipeline.coordinator import PassResult
+from chyme.core.pipeline.transitions import PassResult
 from chyme.digester import Source
 from chyme.errors import DiskFull
 from chyme.model import Output

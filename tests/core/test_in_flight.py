@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from coordinating import Bench, Clock, Told
 
-from chyme.core.pipeline.coordinator import PassResult
+from chyme.core.pipeline.transitions import PassResult
 from chyme.core.store import events
 from chyme.digester import Source
 from chyme.errors import UnreadableFile

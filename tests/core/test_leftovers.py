@@ -7,7 +7,7 @@ from collections.abc import Callable
 from coordinating import Bench, Clock, Told, fails
 
 from chyme.application import consistency_checks
-from chyme.core.pipeline.reprocessing.removed_digesters import requeue_restored_outputs, skip_removed_outputs
+from chyme.core.pipeline.removed_digesters import requeue_restored_outputs, skip_removed_outputs
 from chyme.core.store import digest_queue, digests
 from chyme.core.store.models import fallbacks
 from chyme.errors import NetworkFailed, UnreadableFile

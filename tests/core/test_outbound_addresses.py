@@ -6,8 +6,7 @@ from ipaddress import ip_address
 
 import pytest
 
-from chyme.core.outbound.hosts import NoHost, host_of
-from chyme.core.outbound.ip_addresses import address_of, describe_special_range
+from chyme.core.outbound.addresses import NoHost, address_of, describe_special_range, host_of
 
 PUBLIC = [
     *("1.1.1.1", "8.8.8.8", "93.184.216.34", "100.63.255.255", "100.128.0.0", "126.255.255.255", "128.0.0.0"),

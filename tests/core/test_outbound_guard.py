@@ -10,8 +10,7 @@ from collections.abc import Iterator, Sequence
 import pytest
 from waiting import AMPLE
 
-from chyme.core.outbound.dns_lookup import DnsResolver
-from chyme.core.outbound.guard import Guard
+from chyme.core.outbound.guard import DnsResolver, Guard
 from chyme.core.outbound.policy import policy_of
 from chyme.core.outbound.rate_limits import MAX_HOSTS
 from chyme.errors import AddressRefused, NetworkFailed, RateLimited, TimedOut, UsageError

@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import ClassVar
 
 from chyme.core.pipeline.plan import (
-    downstream_of,
     find_misordered,
     input_hash,
     next_step,
@@ -69,7 +68,6 @@ def test_a_digester_without_outputs_makes_one_of_its_own_name() -> None:
 def test_readers_are_known_by_what_they_read() -> None:
     registry = (Crawl(), Summary(), Tags())
     assert readers_of(registry) == {"page": ("summary",), "summary": ("tags",), "nobody-makes-this": ("tags",)}
-    assert downstream_of(registry, "meta") == ()
 
 
 def test_one_output_stands_for_all_of_its_digester() -> None:
@@ -91,7 +89,7 @@ def test_our_own_digesters_fit_together_and_reset_what_they_must() -> None:
     registry = built_in()
     assert find_misordered(registry) == []
     for output, readers in MUST_RESET.items():
-        assert readers <= set(downstream_of(registry, output)), output
+        assert readers <= set(readers_of(registry)[output]), output
 
 
 def test_search_comes_before_everything_that_says_what_a_file_is() -> None:

@@ -9,13 +9,13 @@ import sys
 import time
 from pathlib import Path
 
-from chyme.core.pipeline.lease_owner import this_process
+from chyme.core.pipeline.leases import this_process
 from chyme.core.pipeline.scratch_folders import NAMELESS_SECONDS, ScratchFolders
 
 HOLDER = """
 import sys
 from pathlib import Path
-from chyme.core.pipeline.lease_owner import this_process
+from chyme.core.pipeline.leases import this_process
 from chyme.core.pipeline.scratch_folders import ScratchFolders
 
 scratch = ScratchFolders(Path(sys.argv[1]), this_process())

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from coordinating import Bench, Clock, Told, fails
 
-from chyme.core.pipeline.reprocessing.failures import retry_failures
+from chyme.core.pipeline.failure_groups import retry_failures
 from chyme.core.store import digest_queue, digests
 from chyme.core.store.failed_digests import iterate_failures
 from chyme.core.store.models import providers

@@ -24,7 +24,7 @@ from running_chyme import wait_until
 from chyme.application.app import open_app
 from chyme.application.backup.rescue import PREFIX
 from chyme.application.backup.salvaged_rows import Capture, restore_captures
-from chyme.core.pipeline.output_preparation import prepare_output
+from chyme.core.pipeline.output_updates import prepare_output
 from chyme.core.store import artifacts, digests, vault_properties
 from chyme.core.store.models import calls
 from chyme.core.store.rescue.salvage import OldDigest

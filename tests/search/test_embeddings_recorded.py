@@ -18,10 +18,10 @@ from model_server import fails as failing
 from waiting import AMPLE
 
 from chyme.application import consistency_checks
-from chyme.core.pipeline.coordinator import Coordinator, PassResult
-from chyme.core.pipeline.output_preparation import prepare_output
+from chyme.core.pipeline.coordinator import Coordinator
+from chyme.core.pipeline.output_updates import prepare_output
 from chyme.core.pipeline.scheduler import BUNDLE, QUIET_SECONDS, FileScheduler
-from chyme.core.pipeline.transitions import LEASE, Claim
+from chyme.core.pipeline.transitions import LEASE, Claim, PassResult
 from chyme.core.store import documents
 from chyme.digester import Source
 from chyme.errors import ChildCrashed, DigestError, EngineUnavailable, NetworkFailed

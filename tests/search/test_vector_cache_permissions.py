@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from chyme.core.files.regular_files import open_lock, open_regular
+from chyme.core.files.untrusted_files import open_lock, open_regular
 
 
 def test_a_lock_is_not_followed_to_another_file(tmp_path: Path) -> None:

@@ -13,11 +13,13 @@ import pytest
 from upstreams import TRAITS
 
 from chyme.application.recorders import recorders_of
-from chyme.core.children.task import Task, WatchedTask
+from chyme.core.children.task import Task
 from chyme.core.files.vault_folder import Vault
-from chyme.core.pipeline.coordinator import Allowance, Coordinator, PassResult
-from chyme.core.pipeline.digest_state import RetryPolicy
+from chyme.core.pipeline.attempt_runner import Allowance
+from chyme.core.pipeline.coordinator import Coordinator
 from chyme.core.pipeline.registry_rules import Rules
+from chyme.core.pipeline.retry_policy import RetryPolicy
+from chyme.core.pipeline.transitions import PassResult
 from chyme.core.store import digests, documents, file_requests, files
 from chyme.core.store.sqlite.database import Database
 from chyme.digester import PREPARING, WITHOUT, Digester, Makes, Source
@@ -120,9 +122,7 @@ class InThread:
             return []
         if task.digester.endswith(WITHOUT):
             return self._registry[task.digester.removesuffix(WITHOUT)].without_model(task)
-        report = on_progress or (lambda _fraction: None)
-        watched = WatchedTask(task.digester, task.file, task.fd, task.inputs, task.scratch, report)
-        return self._registry[task.digester].digest(watched)
+        return self._registry[task.digester].digest(replace(task, report=on_progress))
 
     def run_many(
         self, tasks: Sequence[Task], family: str, limits: Limits, on_start: Callable[[], None] | None = None
@@ -184,11 +184,12 @@ class Bench:
         assert found is not None
         return found
 
-    def process(self, file_id: int, again: Again | None = None) -> PassResult:
-        """Carry a file through its digesters, after having some of them made again."""
+    def process(self, file_id: int, again: Again | None = None) -> PassResult | None:
+        """Carry a file through its digesters, after having some of them made again. None: another worker has it."""
         if again is not None:
             self.database.write(lambda db: file_requests.add(db, file_id, again, iso(self.clock())))
-        return self.coordinator.process_file(file_id)
+        (claim,) = self.coordinator.claim([file_id], frozenset(Lane))
+        return None if claim is None else self.coordinator.run_claims([claim])[file_id]
 
     def digest(self, file_id: int, name: str) -> tuple[str, str | None, int]:
         row = digests.of_file(self.db, file_id)[name]

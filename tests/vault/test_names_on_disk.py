@@ -171,7 +171,7 @@ def test_a_file_that_is_replaced_by_a_pipe_does_not_hang_anybody(folder: Folder)
     path.unlink()
     os.mkfifo(path)
 
-    folder.coordinator.process_file(folder.id("a.txt"))
+    folder.process(folder.id("a.txt"))
     folder.scan()
     assert folder.paths() == []
 

@@ -11,7 +11,7 @@ import pytest
 from watching import Folder, until
 
 from chyme.core.files.vault_folder import Vault
-from chyme.core.pipeline.coordinator import PassResult
+from chyme.core.pipeline.transitions import PassResult
 from chyme.vault.watch.file_inspection import inspect_file
 
 
@@ -99,7 +99,7 @@ def test_a_file_rewritten_while_it_is_digested_ends_with_its_last_content(folder
         folder.put("a.txt", "second, longer")
 
     folder.keeper.meanwhile = rewrite
-    assert folder.coordinator.process_file(folder.id("a.txt")) is PassResult.CHANGED
+    assert folder.process(folder.id("a.txt")) is PassResult.CHANGED
     folder.take_in()
 
     assert folder.kept("a.txt") == "second, longer"

@@ -16,14 +16,16 @@ from chyme.application import consistency_checks
 from chyme.application.recorders import recorders_of
 from chyme.core.children.task import Task
 from chyme.core.files.vault_folder import Vault
-from chyme.core.pipeline.coordinator import Allowance, Coordinator
-from chyme.core.pipeline.digest_state import RetryPolicy
+from chyme.core.pipeline.attempt_runner import Allowance
+from chyme.core.pipeline.coordinator import Coordinator
 from chyme.core.pipeline.registry_rules import Rules
+from chyme.core.pipeline.retry_policy import RetryPolicy
+from chyme.core.pipeline.transitions import PassResult
 from chyme.core.store import digest_queue, digests, files
 from chyme.core.store.sqlite.database import Database
 from chyme.digester import Digester, Promises, Source
 from chyme.errors import DigestError
-from chyme.model import Artifact, File, Limits, Output
+from chyme.model import Artifact, File, Lane, Limits, Output
 from chyme.models.providers.call_ledger import CallLedger
 from chyme.search.search import Search
 from chyme.search.search_keyword import SearchKeyword
@@ -138,8 +140,13 @@ class Folder:
         before = len(self.keeper.given)
         while due := digest_queue.list_due(self.db, self.now.isoformat(), 100):
             for each in due:
-                self.coordinator.process_file(each.file_id)
+                self.process(each.file_id)
         return len(self.keeper.given) - before
+
+    def process(self, file_id: int) -> PassResult | None:
+        """Carry a file through its digesters. None: another worker has it."""
+        (claim,) = self.coordinator.claim([file_id], frozenset(Lane))
+        return None if claim is None else self.coordinator.run_claims([claim])[file_id]
 
     def take_in(self) -> int:
         """Scan and digest."""

@@ -35,17 +35,13 @@ from chyme.application.vault_search import VaultSearch
 from chyme.core.clock import now
 from chyme.core.files.permissions import tighten_state
 from chyme.core.files.vault_folder import STATE, Vault, decode_path
-from chyme.core.pipeline.again import request_again
-from chyme.core.pipeline.digest_state import RetryPolicy
-from chyme.core.pipeline.failure_groups import Failures, OutputDigester
+from chyme.core.pipeline.again import OutdatedDigester, Reprocessing, find_outdated, reprocess, request_again
+from chyme.core.pipeline.failure_groups import Failures
+from chyme.core.pipeline.pending_digests import PendingDigest, await_settled
 from chyme.core.pipeline.plan import with_dependents
-from chyme.core.pipeline.progress.pending_digests import PendingDigest
 from chyme.core.pipeline.registry_rules import Rules
-from chyme.core.pipeline.reprocessing.document import Reprocessing, reprocess
-from chyme.core.pipeline.reprocessing.failures import retry_failures
-from chyme.core.pipeline.reprocessing.outdated_digests import OutdatedDigester, find_outdated
+from chyme.core.pipeline.retry_policy import RetryPolicy
 from chyme.core.store import events, files, vault_properties
-from chyme.core.store.failed_digests import Failure
 from chyme.core.store.sqlite.database import FILE_NAME, Database
 from chyme.core.store.sqlite.read_only import read_only_error
 from chyme.documents.pages.pdf_renderer import PdfPageRenderer
@@ -154,7 +150,7 @@ class App:
         )
         self.search = self.search_index.search
         self.bulk = BulkJobs(self.database, self.rules, lambda: self.search, self.private, now, self._wake_up)
-        self.failures = Failures(self.database, self._output_digesters, self._retry_failures)
+        self.failures = Failures(self.database, self.rules, now, self._wake_up)
         self.page_renderer = PdfPageRenderer(
             *(self.database, self.vault, state, spans_of),
             image_pixels=self.settings.image_pixels,
@@ -274,18 +270,6 @@ class App:
         self._wake_up()
         return RedoCounts(len(found), count)
 
-    def _output_digesters(self) -> dict[str, OutputDigester]:
-        return {
-            name: OutputDigester(d.name, d.label, d.promises.counts, d.reads)
-            for d in self.rules.registry
-            for name in d.outputs
-        }
-
-    def _retry_failures(self, chosen: Sequence[Failure]) -> int:
-        count = retry_failures(self.database, self.rules, chosen, iso(now()))
-        self._wake_up()
-        return count
-
     def list_outdated(self, paths: Sequence[str], names: Sequence[str]) -> list[OutdatedDigester]:
         """List the digests made by older recipes, by digester, and what making them again would take."""
         self.open_vault.files_below(paths)
@@ -339,7 +323,8 @@ class App:
             file = files.find(db, path)
         self.request_again(Mode.RESET, [path], names)
         outputs = with_dependents(self.rules.registry, names) if names else frozenset(self.rules.outputs)
-        return self.digestion.coordinator.await_settled(file.id, outputs, PATIENCE_SECONDS)
+        stopping = self.digestion.coordinator.stopping
+        return await_settled(self.database, file.id, outputs, PATIENCE_SECONDS, stopping)
 
     def current_work(self) -> dict[str, Any]:
         """Describe the current work; empty unless this process digests."""

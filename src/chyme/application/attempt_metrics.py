@@ -8,8 +8,8 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from chyme.core.pipeline.progress.attempt_results import COMPLETED, GIVEN_BACK, SKIPPED, AttemptResult
-from chyme.core.pipeline.progress.throughput import Throughput
+from chyme.core.pipeline.attempt import COMPLETED, GIVEN_BACK, SKIPPED, AttemptResult
+from chyme.core.pipeline.eta import Throughput
 
 BOUNDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 1800.0)  # seconds
 

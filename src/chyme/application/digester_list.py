@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from chyme.core.pipeline.again import OutdatedDigester
 from chyme.core.pipeline.registry_rules import Rules
-from chyme.core.pipeline.reprocessing.outdated_digests import OutdatedDigester
 from chyme.core.store import digests
 from chyme.core.store import outdated_digests as outdated
 from chyme.core.store.sqlite.database import Database

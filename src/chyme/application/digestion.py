@@ -21,8 +21,9 @@ from chyme.core.clock import now
 from chyme.core.outbound.connection_server import ConnectionServer
 from chyme.core.outbound.guard import Guard
 from chyme.core.outbound.policy import policy_of
-from chyme.core.pipeline.coordinator import Allowance, Coordinator
-from chyme.core.pipeline.progress.attempt_results import COMPLETED, AttemptResult
+from chyme.core.pipeline.attempt import COMPLETED, AttemptResult
+from chyme.core.pipeline.attempt_runner import Allowance
+from chyme.core.pipeline.coordinator import Coordinator
 from chyme.core.pipeline.registry_rules import Rules
 from chyme.core.pipeline.scheduler import FileScheduler
 from chyme.core.store import digest_queue, files

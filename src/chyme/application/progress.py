@@ -16,14 +16,8 @@ from chyme.application.bulk_jobs import BulkJobs
 from chyme.application.digestion import Digestion
 from chyme.application.vault_counts import CountCache
 from chyme.core.clock import now
+from chyme.core.pipeline.eta import RunningDigest, WaitingDigests, remaining_seconds, seconds_left, smooth_estimate
 from chyme.core.pipeline.in_flight import InFlight
-from chyme.core.pipeline.progress.eta import (
-    RunningDigest,
-    WaitingDigests,
-    remaining_seconds,
-    seconds_left,
-    smooth_estimate,
-)
 from chyme.core.pipeline.registry_rules import Rules
 from chyme.core.store import digest_queue, events, files, remaining_work
 from chyme.core.store.sqlite.database import Database

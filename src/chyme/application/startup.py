@@ -14,7 +14,7 @@ from chyme.core.pipeline.crash_recovery import recover
 from chyme.core.pipeline.document_state import STATE_RULES
 from chyme.core.pipeline.output_updates import update_document
 from chyme.core.pipeline.registry_rules import Rules
-from chyme.core.pipeline.reprocessing.removed_digesters import requeue_restored_outputs, skip_removed_outputs
+from chyme.core.pipeline.removed_digesters import requeue_restored_outputs, skip_removed_outputs
 from chyme.core.store import digest_queue, digests, documents, files, outdated_digests, vault_properties
 from chyme.core.store.sqlite.database import Database
 from chyme.model import iso

@@ -20,8 +20,7 @@ from chyme.application.spending import Spending
 from chyme.core.clock import now
 from chyme.core.files.permissions import make_private_folder, tighten_file, write_private
 from chyme.core.pipeline.registry_rules import Rules
-from chyme.core.store import export_rows as rows
-from chyme.core.store.export_rows import ExportRow
+from chyme.core.store.documents import ExportRow, list_for_export
 from chyme.core.store.sqlite.database import Database
 from chyme.errors import DiskFull, UsageError, VaultError
 from chyme.model import iso
@@ -109,7 +108,7 @@ class VaultExport:
     def _rows(self) -> Iterator[ExportRow]:
         """Read rows in batches: a long export neither blocks other work nor fills the memory."""
         last = ""
-        while found := rows.list_after(self.database.read(), last, BATCH):
+        while found := list_for_export(self.database.read(), last, BATCH):
             yield from found
             last = found[-1].path
 

@@ -23,7 +23,7 @@ from children_world import AMPLE, HERE, MEGABYTE, MakeTask, gone, make_task, wai
 
 from chyme.core.children.isolation import OWN_PORT
 from chyme.core.children.runner import Family, Runner
-from chyme.core.children.task import WatchedTask
+from chyme.core.children.task import Task
 from chyme.core.outbound.connection_server import ConnectionServer
 from chyme.core.outbound.guard import Guard
 from chyme.core.outbound.policy import policy_of
@@ -152,7 +152,7 @@ def own_loopback(source: Source) -> str:
 
 
 def abuse(source: Source) -> str:
-    assert isinstance(source, WatchedTask)
+    assert isinstance(source, Task)
     line = vars(source.outside)["_sock"]
     with line.dup() as mine:
         for message in (b"", b"\0" * 5000, b"{", b"[" * 3000, b"nonsense") * 20:

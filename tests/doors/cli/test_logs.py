@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from starlette.types import Message, Receive, Scope, Send
 
-from chyme.core.pipeline.progress import attempt_results
-from chyme.core.pipeline.progress.attempt_results import AttemptResult
+from chyme.core.pipeline import attempt
+from chyme.core.pipeline.attempt import AttemptResult
 from chyme.doors.cli import log_formats
 from chyme.doors.http.request_log import RequestLog
 from chyme.errors import UsageError
@@ -24,7 +24,7 @@ EVIL = "a\nERROR all is lost\r\x1b[2J\u202e.txt"
 @pytest.fixture(autouse=True)
 def as_before() -> Iterator[None]:
     """Logging belongs to the whole process."""
-    root, told = logging.getLogger(), logging.getLogger(attempt_results.__name__)
+    root, told = logging.getLogger(), logging.getLogger(attempt.__name__)
     before = (root.handlers[:], root.level, told.level)
     yield
     root.handlers[:], level, told_level = before
@@ -38,9 +38,9 @@ def lines(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
 
 def test_every_record_is_one_json_object_with_what_is_known(capsys: pytest.CaptureFixture[str]) -> None:
     log_formats.set_up("json", verbose=False)
-    attempt_results.log_attempt("my vault", OVER)
+    attempt.log_attempt("my vault", OVER)
     failed = AttemptResult(EVIL, "tags", 0, 1, "failed", "timeout", f"{EVIL}: too slow", 3, "run8", 90.0)
-    attempt_results.log_attempt("my vault", failed)
+    attempt.log_attempt("my vault", failed)
 
     good, bad = lines(capsys)
     assert (good["level"], good["vault"], good["path"], good["digester"]) == ("info", "my vault", "a.txt", "tags")
@@ -63,7 +63,7 @@ def test_a_trace_stays_within_its_record(capsys: pytest.CaptureFixture[str]) -> 
 
 def test_a_name_cannot_begin_a_line_of_its_own_nor_speak_to_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     log_formats.set_up("text", verbose=True)
-    attempt_results.log_attempt("v", AttemptResult(EVIL, "tags", 0, 1, "failed", "timeout", EVIL, 1, "r", 1.0))
+    attempt.log_attempt("v", AttemptResult(EVIL, "tags", 0, 1, "failed", "timeout", EVIL, 1, "r", 1.0))
 
     told = capsys.readouterr().err
     assert [line for line in told.splitlines() if not line.startswith("    ")] == [told.splitlines()[0]]
@@ -78,8 +78,8 @@ def test_people_are_told_of_failures_when_serving_and_of_everything_when_they_as
     bad = AttemptResult("b.txt", "tags", 0, 1, "again", "network", "no answer", 1, "r", 1.0)
     for quiet, verbose in ((False, False), (True, False), (True, True)):
         log_formats.set_up("text", verbose, quiet)
-        attempt_results.log_attempt("v", OVER)
-        attempt_results.log_attempt("v", bad)
+        attempt.log_attempt("v", OVER)
+        attempt.log_attempt("v", bad)
         told = capsys.readouterr().err.splitlines()
         assert len(told) == {(False, False): 1, (True, False): 0, (True, True): 2}[quiet, verbose]
 

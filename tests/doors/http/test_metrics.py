@@ -12,7 +12,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from two_vaults import add_people, answers_of, sign_in, stranger, two_vaults
 
 from chyme.application.server_vaults import ServerVaults
-from chyme.core.pipeline.progress.attempt_results import AttemptResult
+from chyme.core.pipeline.attempt import AttemptResult
 from chyme.doors.http.routes.metrics import format_metrics
 
 pytestmark = pytest.mark.slow  # a little each, and they are many

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from sqlite3 import Connection, IntegrityError
 
 from chyme.core.pipeline import output_updates
-from chyme.core.pipeline.output_preparation import PreparedOutput, prepare_output
+from chyme.core.pipeline.output_updates import PreparedOutput, prepare_output
 from chyme.core.pipeline.registry_rules import Rules
 from chyme.core.store import artifacts as sqlar
 from chyme.core.store import digests, documents, text_places, vault_properties

@@ -12,14 +12,26 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar, cast
 
-from chyme.core.children import spill_files, task_errors
-from chyme.core.children.frames import MAX_INLINE, BadFrame, Frame, pack
+from chyme.core.children import task_errors
+from chyme.core.children.frames import (
+    ANSWER,
+    INPUT,
+    MAX_INLINE,
+    BadFrame,
+    Bulk,
+    Frame,
+    InlineBulk,
+    open_answer,
+    pack,
+    remove_spill_file,
+    write_spill_file,
+)
 from chyme.core.children.isolation import Isolation
 from chyme.core.children.process import Process
-from chyme.core.children.serialization import Bulk, InlineBulk, decode_outputs, encode_file, encode_input
-from chyme.core.children.task import Task
+from chyme.core.children.serialization import decode_outputs, encode_file, encode_input
+from chyme.core.children.task import Answer, Task
 from chyme.core.outbound.connection_server import ConnectionServer
-from chyme.errors import ChymeError, DigestError, DiskFull, EngineUnavailable
+from chyme.errors import ChymeError, DiskFull, EngineUnavailable
 from chyme.model import Limits, Output
 
 MODULE = "chyme.core.children.main"
@@ -28,7 +40,6 @@ NEARLY_FULL = 32 << 20
 MAX_LOGGED = 8000
 
 T = TypeVar("T")
-Answer = list[Output] | DigestError
 
 log = logging.getLogger(__name__)
 
@@ -64,9 +75,8 @@ class Child(Process):
     def __init__(
         self, config: ChildConfig, memory_setting: str, connection_server: ConnectionServer | None = None
     ) -> None:
-        self._outbound_socket: tuple[int, float] | None = (
-            None  # the descriptor it inherits, and how long it waits for answers
-        )
+        # The descriptor it inherits, and how long it waits for answers.
+        self._outbound_socket: tuple[int, float] | None = None
         if connection_server is None:
             super().__init__(MODULE)
         else:
@@ -155,7 +165,7 @@ class Child(Process):
                 if self._owner and os.fstat(folder).st_uid != self._owner[0]:
                     os.fchown(folder, *self._owner)
                 folders.append(folder)
-            spill_files.remove_spill_file(folders[0], spill_files.ANSWER)
+            remove_spill_file(folders[0], ANSWER)
             try:
                 yield folders
             finally:
@@ -259,7 +269,7 @@ class Child(Process):
             allowed = self._config.answer_bytes
             if type(spilled) is not int or not 0 <= spilled <= allowed:
                 raise BadFrame(f"it is larger than {allowed >> 20} MB; raise answer_mb to allow more")
-            with spill_files.open_answer(scratch, spilled) as bulk:
+            with open_answer(scratch, spilled) as bulk:
                 return read(bulk)
         except BadFrame as error:
             self._give_up(task)
@@ -285,14 +295,14 @@ def _decode_answers(rows: object, tasks: Sequence[Task], declared: tuple[str, ..
 
 def _write_unnamed_file(bulk: list[bytes], task: Task, scratch: int) -> int:
     """Write the inputs to an open file without a name, so that nothing stays behind."""
-    spill_files.remove_spill_file(scratch, spill_files.INPUT)
+    remove_spill_file(scratch, INPUT)
     try:
-        fd = spill_files.write_spill_file(bulk, scratch, spill_files.INPUT)
+        fd = write_spill_file(bulk, scratch, INPUT)
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             raise DiskFull(f"{task.file.path}: no room left in {task.scratch}; free some space") from error
         raise
-    spill_files.remove_spill_file(scratch, spill_files.INPUT)
+    remove_spill_file(scratch, INPUT)
     return fd
 
 

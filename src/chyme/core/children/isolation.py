@@ -1,20 +1,25 @@
-"""How a child gives up what it does not need: network, privileges, and outliving its parent."""
+"""How a child gives up network, privileges and outliving its parent, and the limits under which a task runs."""
 
 from __future__ import annotations
 
 import ctypes
 import errno
 import fcntl
+import math
 import os
 import resource
 import signal
 import socket
 import struct
 import sys
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from chyme.model import Limits
+
+PAGE = os.sysconf("SC_PAGE_SIZE")
 CLONE_NEWUSER = 0x10000000
 CLONE_NEWNET = 0x40000000
 PR_SET_PDEATHSIG = 1
@@ -27,9 +32,7 @@ SIOCGIFFLAGS, SIOCSIFFLAGS = 0x8913, 0x8914
 IFF_UP = 1
 INTERFACE = struct.Struct("16sH22x")  # struct ifreq: a name and its flags
 OPEN_FILES = 512
-OWN_PORT = (
-    28731  # in a private loopback, where a child that goes out talks to its browser; not the port of a known service
-)
+OWN_PORT = 28731  # where a child that goes out talks to its browser, in a private loopback; no known service uses it
 PR_SET_SECCOMP, SECCOMP_FILTER = 22, 2
 LANDLOCK_CREATE, LANDLOCK_ADD, LANDLOCK_RESTRICT = 444, 445, 446  # the same call numbers on every machine
 LANDLOCK_ASK_VERSION, LANDLOCK_PORT_RULE = 1, 2
@@ -225,3 +228,28 @@ def set_resource_limit(limit: int, wanted: int) -> None:
     hard = resource.getrlimit(limit)[1]
     value = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
     resource.setrlimit(limit, (value, value))
+
+
+@contextmanager
+def apply_limits(limits: Limits) -> Iterator[None]:
+    """Limit memory beyond what the child already uses, and CPU time beyond what it already spent."""
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    cpu = math.ceil(used.ru_utime + used.ru_stime + limits.cpu_seconds)
+    before = {limit: resource.getrlimit(limit) for limit in (resource.RLIMIT_AS, resource.RLIMIT_CPU)}
+    _set_soft_limit(resource.RLIMIT_AS, _used_address_space() + limits.memory_bytes)
+    _set_soft_limit(resource.RLIMIT_CPU, cpu)
+    try:
+        yield
+    finally:
+        for limit, value in before.items():
+            resource.setrlimit(limit, value)
+
+
+def _set_soft_limit(limit: int, wanted: int) -> None:
+    hard = resource.getrlimit(limit)[1]
+    resource.setrlimit(limit, (wanted if hard == resource.RLIM_INFINITY else min(wanted, hard), hard))
+
+
+def _used_address_space() -> int:
+    with open("/proc/self/statm", "rb", buffering=0) as statm:
+        return int(statm.read().split()[0]) * PAGE

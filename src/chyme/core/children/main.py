@@ -11,15 +11,25 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
-from chyme.core.children.frames import MAX_INLINE, BadFrame, Frame, Inbox, pack
-from chyme.core.children.isolation import confine, reap
-from chyme.core.children.resource_limits import apply_limits
-from chyme.core.children.serialization import Bulk, FileBulk, InlineBulk, decode_file, decode_input, encode_output
-from chyme.core.children.spill_files import ANSWER, write_spill_file
-from chyme.core.children.task import MAX_BATCH_TASKS, Task, WatchedTask
+from chyme.core.children.frames import (
+    ANSWER,
+    MAX_INLINE,
+    BadFrame,
+    Bulk,
+    FileBulk,
+    Frame,
+    Inbox,
+    InlineBulk,
+    pack,
+    write_spill_file,
+)
+from chyme.core.children.isolation import apply_limits, confine, reap
+from chyme.core.children.serialization import decode_file, decode_input, encode_output
+from chyme.core.children.task import MAX_BATCH_TASKS, Task
 from chyme.core.outbound.socket_messages import receive
 from chyme.digester import Digester, Outside
 from chyme.errors import DigestError
@@ -141,9 +151,8 @@ def _answer_task(
                 answer = {"kind": "results", "id": number, "answers": _run_batch(digester, tasks, bulk)}
             else:
                 allowed_outside = outside if digester.runs.goes_out else None
-                outputs = digester.digest(
-                    _with_progress(tasks[0], _make_progress_callback(connection, number), allowed_outside)
-                )
+                report = _make_progress_callback(connection, number)
+                outputs = digester.digest(replace(tasks[0], report=report, outside=allowed_outside))
                 answer = {
                     "kind": "result",
                     "id": number,
@@ -173,10 +182,6 @@ def _read_tasks(header: dict[str, Any], frame: Frame, fds: list[int]) -> Iterato
         fd = next(descriptors) if readable else None
         scratch = Path() if len(rows) == 1 else Path(f"/proc/self/fd/{folder}")
         yield Task(header["digester"], decode_file(file), fd, tuple(decode_input(row, bulk) for row in inputs), scratch)
-
-
-def _with_progress(task: Task, report: Callable[[float], None], outside: Outside | None) -> Task:
-    return WatchedTask(task.digester, task.file, task.fd, task.inputs, task.scratch, report, outside)
 
 
 def _run_batch(digester: Digester, tasks: list[Task], bulk: list[bytes]) -> list[object]:

@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
-from chyme.core.children.child import Answer, Child, ChildConfig, ChildNotStarted, TaskNotTaken
+from chyme.core.children.child import Child, ChildConfig, ChildNotStarted, TaskNotTaken
 from chyme.core.children.isolation import Isolation
 from chyme.core.children.launcher import CLOSED, ChildLauncher
-from chyme.core.children.task import MAX_BATCH_TASKS, Task
+from chyme.core.children.task import MAX_BATCH_TASKS, Answer, Task
 from chyme.core.outbound.connection_server import ConnectionServer
 from chyme.errors import ChildCrashed, ChymeError, EngineUnavailable, UsageError
 from chyme.model import Limits, Output
@@ -360,9 +360,9 @@ def _start_error(task: Task, error: ChildNotStarted) -> ChymeError:
     return ChildCrashed(f"{task.file.path}: a child process could not be started ({error})")
 
 
-def isolation(run_as: tuple[int, int] = NOBODY) -> Isolation:
+def isolation() -> Isolation:
     """How children are isolated on this machine; starts one to find out."""
-    config = ChildConfig("chyme.core.children.main:no_digesters", {}, (), run_as, 1 << 20, 1 << 20, 30.0)
+    config = ChildConfig("chyme.core.children.main:no_digesters", {}, (), NOBODY, 1 << 20, 1 << 20, 30.0)
     child = Child(config, "")
     try:
         child.wait_until_ready()

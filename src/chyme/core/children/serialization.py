@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import math
-import os
 from collections.abc import Callable
 from types import MappingProxyType
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
-from chyme.core.children.frames import BadFrame, parse
+from chyme.core.children.frames import BadFrame, Bulk, parse
 from chyme.model import (
     Artifact,
     Box,
@@ -38,48 +37,6 @@ BOX_SLACK = 0.001  # tolerance for rounding at the edge of the page
 _encode_json = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode
 
 
-class Bulk(Protocol):
-    """The bytes that belong to a header. They are read once and in order, so nothing can be requested twice."""
-
-    def take(self, size: int) -> bytes: ...
-
-
-class InlineBulk:
-    """Bulk inside the frame."""
-
-    def __init__(self, data: bytes) -> None:
-        self._data = data
-        self._position = 0
-
-    def take(self, size: int) -> bytes:
-        start, self._position = self._position, self._position + size
-        if self._position > len(self._data):
-            raise BadFrame("the frame holds less than its header says")
-        return self._data[start : self._position]
-
-
-class FileBulk:
-    """Bulk in an open file."""
-
-    def __init__(self, fd: int, size: int) -> None:
-        self._fd = fd
-        self._size = size
-        self._position = 0
-
-    def take(self, size: int) -> bytes:
-        if size > self._size - self._position:
-            raise BadFrame("the file holds less than its header says")
-        pieces = []
-        while size:
-            piece = os.pread(self._fd, size, self._position)
-            if not piece:
-                raise BadFrame("the file ended early")
-            pieces.append(piece)
-            size -= len(piece)
-            self._position += len(piece)
-        return pieces[0] if len(pieces) == 1 else b"".join(pieces)
-
-
 def encode_file(file: File) -> list[object]:
     stamp = file.stamp
     return [
@@ -96,11 +53,9 @@ def decode_file(row: list[Any]) -> File:
 
 def encode_input(upstream: Upstream, bulk: list[bytes]) -> list[object]:
     content = None if upstream.content is None else _append(_to_utf8(upstream.content), bulk)
-    places = (
-        _append(_to_json_bytes(places=[_encode_place(place) for place in upstream.places]), bulk)
-        if upstream.places
-        else 0
-    )
+    places = 0
+    if upstream.places:
+        places = _append(_to_json_bytes(places=[_encode_place(place) for place in upstream.places]), bulk)
     artifacts = [[name, _append(data, bulk)] for name, data in upstream.artifacts.items()]
     return [upstream.name, content, places, artifacts, upstream.form, upstream.corrects]
 
@@ -118,15 +73,8 @@ def encode_output(output: Output, bulk: list[bytes]) -> list[object]:
     content = None if output.content is None else _append(_to_utf8(output.content), bulk)
     details = 0
     embedded = output.embedded
-    if (
-        output.places
-        or output.passages
-        or output.words
-        or output.voices
-        or output.tag_vectors
-        or embedded
-        or output.title
-    ):
+    lists = (output.places, output.passages, output.words, output.voices, output.tag_vectors)
+    if any(lists) or embedded or output.title:
         details_json = _to_json_bytes(
             places=[_encode_place(place) for place in output.places],
             passages=[[p.source, p.ordinal, p.text, p.segmented, _encode_place(p.place)] for p in output.passages],
@@ -217,12 +165,8 @@ def _decode_place(row: object, within: int | None = None) -> Place:
         raise BadFrame("pages count from 1")
     return Place(
         *(start, end, page, _optional(_check_text, heading)),
-        *(
-            _optional(_check_number, seconds),
-            _optional(_check_number, until),
-            _optional(_check_text, speaker),
-            _optional(_check_box, box),
-        ),
+        *(_optional(_check_number, seconds), _optional(_check_number, until)),
+        *(_optional(_check_text, speaker), _optional(_check_box, box)),
     )
 
 

@@ -11,13 +11,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from chyme.digester import Calls, Outside
-from chyme.errors import UnreadableFile, UsageError
-from chyme.model import File, Upstream
+from chyme.errors import DigestError, UnreadableFile, UsageError
+from chyme.model import File, Output, Upstream
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
 MAX_BATCH_TASKS = 32  # tasks for one child at once: each needs two descriptors, and at most 253 can be passed
+
+Answer = list[Output] | DigestError
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,9 @@ class Task:
     fd: int | None
     inputs: tuple[Upstream, ...]
     scratch: Path  # exists, and belongs to this task alone
+    report: Callable[[float], None] | None = None  # called with the progress
+    outside: Outside | None = None
+    model_calls: Calls | None = None
 
     def open(self) -> BinaryIO:
         """The file's bytes, from the beginning."""
@@ -41,7 +46,8 @@ class Task:
         return next((upstream for upstream in self.inputs if upstream.name == name), None)
 
     def progress(self, fraction: float) -> None:
-        """Ignored: a plain task has no observer."""
+        if self.report is not None:
+            self.report(fraction)
 
     def connect(self, host: str, port: int, polite: bool = False) -> socket.socket:
         """A connection from the guard, for digesters that go out, in families that allow it."""
@@ -54,31 +60,17 @@ class Task:
     @property
     def calls(self) -> Calls:
         """Access to models."""
-        raise UsageError(f"{self.digester} asks a model where there is no network")
+        if self.model_calls is None:
+            raise UsageError(f"{self.digester} asks a model where there is no network")
+        return self.model_calls
 
     def _require_outside(self) -> Outside:
-        raise UsageError(
-            f"{self.digester} has no network access; only digesters with goes_out have it, in a family that allows it"
-        )
-
-
-@dataclass(frozen=True)
-class WatchedTask(Task):
-    """A task that reports its progress."""
-
-    report: Callable[[float], None]
-    outside: Outside | None = None
-    asking: Calls | None = None
-
-    def progress(self, fraction: float) -> None:
-        self.report(fraction)
-
-    @property
-    def calls(self) -> Calls:
-        return self.asking or super().calls
-
-    def _require_outside(self) -> Outside:
-        return self.outside or super()._require_outside()
+        if self.outside is None:
+            raise UsageError(
+                f"{self.digester} has no network access; only digesters with goes_out have it, "
+                "in a family that allows it"
+            )
+        return self.outside
 
 
 class _IndependentReader(io.RawIOBase):

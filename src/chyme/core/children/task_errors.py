@@ -76,9 +76,8 @@ def rebuild_error(task: Task, header: Mapping[str, object]) -> DigestError:
     except (ValueError, KeyError):
         error_class = ChildCrashed
     retry_after = _parse_wait(header.get("retry_after"))
-    free = (
-        header.get("tried") is False and error_class is RateLimited and retry_after is not None
-    )  # only a pause costs nothing
+    # Only a pause costs nothing.
+    free = header.get("tried") is False and error_class is RateLimited and retry_after is not None
     return error_class(text or f"{task.file.path}: {task.digester} failed", retry_after=retry_after, tried=not free)
 
 

@@ -16,7 +16,7 @@ from chyme.errors import VaultError
 
 FOLDER_MODE, FILE_MODE = 0o700, 0o600
 OTHERS = 0o077
-_PATH_ONLY = getattr(os, "O_PATH", os.O_RDONLY) | os.O_NOFOLLOW | os.O_CLOEXEC
+_PATH_ONLY = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
 _STATE_NAME = ".chyme"
 _OWN_NAMES = re.compile(  # names that chyme uses in its own folders
     r"(vault|server)\..*|settings(\.restored)?(\.before-\w+)?\.toml|\.chyme-.*|[\w-]+\.lock|"
@@ -133,7 +133,4 @@ def _not_private(folder: Path, mode: int, reason: str) -> VaultError:
 
 def _change_mode(handle: int, mode: int) -> None:
     """Change the mode of the open file, wherever its name leads by now. fchmod refuses O_PATH descriptors."""
-    if hasattr(os, "O_PATH"):
-        os.chmod(f"/proc/self/fd/{handle}", mode)
-    else:
-        os.fchmod(handle, mode)
+    os.chmod(f"/proc/self/fd/{handle}", mode)

@@ -25,14 +25,10 @@ for _ in 1 2 3 4 5; do sleep 1; [ -e "$1" ]; back=$?; rm -rf -- "$@"; [ $back = 
 Beside = Callable[[Path], Iterable[Path]]  # the files that a program keeps outside its folder
 
 
-def _no_files(_folder: Path) -> Iterable[Path]:
-    return ()
-
-
 class TemporaryFolder:
     """The folder of one process, and the files outside it that go with it."""
 
-    def __init__(self, prefix: str, beside: Beside = _no_files) -> None:
+    def __init__(self, prefix: str, beside: Beside = lambda _folder: ()) -> None:
         parent = _temporary_parent()
         _remove_abandoned(parent, prefix, beside)
         self.path, self._lock = _create_locked(parent, prefix)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from ipaddress import IPv4Network, IPv6Network, ip_network
 
-from chyme.core.outbound.hosts import NoHost, host_of
-from chyme.core.outbound.ip_addresses import Address, describe_special_range
+from chyme.core.outbound.addresses import Address, NoHost, describe_special_range, host_of
 from chyme.errors import UsageError
 
 PORTS = (80, 443)

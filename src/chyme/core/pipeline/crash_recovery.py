@@ -1,4 +1,4 @@
-"""Gives back what vanished workers left behind."""
+"""Returns the work of dead workers to the queue."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from sqlite3 import Connection
 
 from chyme.core.pipeline import output_updates
 from chyme.core.pipeline.digest_state import Verdict
-from chyme.core.pipeline.lease_owner import is_dead
+from chyme.core.pipeline.leases import is_dead
 from chyme.core.pipeline.registry_rules import Rules
 from chyme.core.store import digest_queue, digests, events, files, leases
 from chyme.core.store.models import calls
@@ -20,23 +20,23 @@ EVENTS_KEPT = timedelta(days=1)
 
 
 def recover(database: Database, rules: Rules, now: datetime) -> int:
-    """Free dead owners' leases at once and others' when expired, return their digests to the queue.
+    """Free the leases of dead owners at once and other leases when they expire, and requeue their digests.
 
-    Safe to call at any time, from any process. Returns how many digests were given back.
+    Safe to call at any time, from any process. Returns how many digests were requeued.
     """
     dead = [owner for owner in leases.owners(database.read()) if is_dead(owner)]
 
     def give_back(db: Connection) -> int:
         for owner in dead:
             leases.free_owner(db, owner)
-        left = digest_queue.list_abandoned(db, iso(now), iso(now - OVERDUE))
-        for file_id, name in left:
+        abandoned = digest_queue.list_abandoned(db, iso(now), iso(now - OVERDUE))
+        for file_id, name in abandoned:
             if digest_queue.give_back(db, file_id, name, iso(now)):
                 _give_up(db, rules, file_id, name, iso(now))
         leases.free_expired(db, iso(now))
         calls.mark_lost(db)
         events.prune(db, iso(now - EVENTS_KEPT))
-        return len(left)
+        return len(abandoned)
 
     return database.write(give_back)
 

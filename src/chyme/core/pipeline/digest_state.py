@@ -1,46 +1,23 @@
-"""The state machine of a digest: what follows from what happened.
+"""The state machine of a digest: turns the outcome of an attempt into the next state.
 
 todo ─► in-progress ─► completed            terminal
                     ─► skipped              terminal: "not applicable" or "output not produced"
                     ─► failed ─► (retry_at reached, attempts < 3) ─► in-progress
-                              ─► terminal after 3 attempts, or a category that retrying cannot cure
+                              ─► terminal after 3 attempts, or for a category that retrying cannot help
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from dataclasses import dataclass
+from datetime import datetime
 
+from chyme.core.pipeline.retry_policy import RetryPolicy, after_failure, after_fallback
 from chyme.errors import Category
-from chyme.model import Output, Status, Without, iso
+from chyme.model import Output, Status, Without
 
 NOT_APPLICABLE = "not applicable"
 NOT_PRODUCED = "output not produced"
-
-
-@dataclass(frozen=True, slots=True)
-class RetryPolicy:
-    """How often and how soon a failure is tried again."""
-
-    max_attempts: int = 3
-    max_delay: float = 600.0
-    jitter: float = 0.1  # a fraction of the delay
-    delays: dict[Category, float] = field(
-        default_factory=lambda: {
-            Category.AI_QUOTA: 60.0,
-            Category.RATE_LIMIT: 30.0,
-            Category.TIMEOUT: 5.0,
-            Category.NETWORK: 5.0,
-            Category.CRASH: 5.0,
-        }
-    )
-
-
 PRIVATE = "private"  # why a model was not asked: the file must not leave this machine
-_IN_A_WHILE = frozenset({Category.BUDGET, Category.UNAVAILABLE})  # nobody knows when, but for whoever says so
-UNCOUNTED_CATEGORIES = frozenset(
-    {Category.DEPENDENCY, Category.UNAVAILABLE, Category.BUDGET}
-)  # woken by an event, cost nothing
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +35,7 @@ class Failed:
     message: str
     retry_after: float | None = None
     tried: bool = True
-    provider: str | None = None  # whose model failed, if it was one
+    provider: str | None = None  # the provider, if its model failed
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +47,7 @@ class Waiting:
 
 @dataclass(frozen=True, slots=True)
 class Unreadable:
-    """The file cannot be opened now. It is taken when it can."""
+    """The file cannot be opened now. It is digested once it can."""
 
     cause: str
 
@@ -82,7 +59,7 @@ class NotApplicable:
 
 @dataclass(frozen=True, slots=True)
 class Interrupted:
-    """Nobody's fault: chyme stopped, or the file changed while it was read."""
+    """Not a failure: chyme stopped, or the file changed while it was read."""
 
 
 Outcome = Produced | Failed | Waiting | Unreadable | NotApplicable | Interrupted
@@ -90,7 +67,7 @@ Outcome = Produced | Failed | Waiting | Unreadable | NotApplicable | Interrupted
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The state a digest takes."""
+    """The next state of a digest."""
 
     status: Status
     settled: bool
@@ -99,20 +76,20 @@ class Verdict:
     category: Category | None = None
     retry_at: str | None = None
     output: Output | None = None
-    provider: str | None = None  # whose model should have made it
+    provider: str | None = None  # the provider whose model should have made it
 
 
 def judge(
     outcome: Outcome, name: str, attempts: int, now: datetime, policy: RetryPolicy, chance: float = 0.5
 ) -> Verdict:
-    """The verdict on output `name`. `attempts` counts the one just made; `chance` in 0..1 spreads retries."""
+    """The verdict on output `name`. `attempts` includes the current one; `chance` in 0..1 spreads retries."""
     match outcome:
         case Produced(outputs):
             made = next((output for output in outputs if output.name == name), None)
             if made is None:
                 return Verdict(Status.SKIPPED, True, attempts, error=NOT_PRODUCED)
             if made.without is not None:
-                return _without(made, made.without, attempts, now, policy, chance)
+                return _without_model(made, made.without, attempts, now, policy, chance)
             return Verdict(Status.COMPLETED, True, attempts, output=made)
         case NotApplicable():
             return Verdict(Status.SKIPPED, True, attempts, error=NOT_APPLICABLE)
@@ -124,45 +101,17 @@ def judge(
         case Interrupted():
             return Verdict(Status.TODO, False, max(0, attempts - 1))
         case Failed(category, message, retry_after, tried, provider):
-            if not tried and retry_after is not None:
-                again = iso(now + timedelta(seconds=retry_after * (1 + policy.jitter * chance)))
-                return Verdict(Status.FAILED, False, max(0, attempts - 1), message, category, again, None, provider)
-            return replace(_failed(category, message, retry_after, attempts, now, policy, chance), provider=provider)
+            retry = after_failure(category, retry_after, tried, attempts, now, policy, chance)
+            return Verdict(Status.FAILED, retry.settled, retry.attempts, message, category, retry.at, provider=provider)
 
 
-def _without(made: Output, why: Without, attempts: int, now: datetime, policy: RetryPolicy, chance: float) -> Verdict:
-    """Completed by what is here, and made again when its model may be asked: later, or when something happens."""
+def _without_model(
+    made: Output, why: Without, attempts: int, now: datetime, policy: RetryPolicy, chance: float
+) -> Verdict:
+    """Completed without its model, and made again when the model may be asked."""
     if why.category == PRIVATE:
         return Verdict(Status.COMPLETED, True, attempts, why.reason, output=made)
-    category = Category(why.category)
-    spent = attempts if why.tried and category not in UNCOUNTED_CATEGORIES else max(0, attempts - 1)
-    if category in _IN_A_WHILE or not why.tried:
-        later = None if why.retry_after is None else iso(now + timedelta(seconds=why.retry_after))
-    else:
-        later = _failed(category, why.reason, why.retry_after, spent, now, policy, chance).retry_at
-    return Verdict(Status.COMPLETED, True, spent, why.reason, category, later, made, why.provider)
-
-
-def _failed(
-    category: Category,
-    message: str,
-    retry_after: float | None,
-    attempts: int,
-    now: datetime,
-    policy: RetryPolicy,
-    chance: float,
-) -> Verdict:
-    if category in UNCOUNTED_CATEGORIES:
-        settled = category is not Category.DEPENDENCY
-        later = None
-        if category is Category.BUDGET and retry_after is not None:
-            later = iso(now + timedelta(seconds=retry_after))
-        return Verdict(Status.FAILED, settled, max(0, attempts - 1), message, category, later)
-    delay = policy.delays.get(category)
-    if delay is None or attempts >= policy.max_attempts:
-        return Verdict(Status.FAILED, True, attempts, message, category)
-    delay = min(policy.max_delay, delay * 2 ** max(0, attempts - 1))
-    delay *= 1 + policy.jitter * (2 * chance - 1)
-    if retry_after is not None:
-        delay = max(delay, retry_after)
-    return Verdict(Status.FAILED, False, attempts, message, category, retry_at=iso(now + timedelta(seconds=delay)))
+    retry = after_fallback(why, attempts, now, policy, chance)
+    return Verdict(
+        Status.COMPLETED, True, retry.attempts, why.reason, Category(why.category), retry.at, made, why.provider
+    )

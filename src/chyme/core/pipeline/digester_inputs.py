@@ -17,15 +17,17 @@ from chyme.model import File, Form, Status, Upstream
 
 
 def inputs_of(db: Connection, rules: Rules, attempt: Attempt) -> tuple[Upstream, ...]:
-    """The outputs an attempt is given, as much of each as its digester looks at, and what recorders add to them."""
+    """The outputs that an attempt reads, no longer than its digester needs, and what recorders add to them."""
     file, digester = attempt.file, attempt.digester
     max_text = digester.max_text
-    read = (_output(db, rules, file, name, max_text, digester.inputs.artifacts) for name in attempt.inputs)
+    read = (_read_output(db, rules, file, name, max_text, digester.inputs.artifacts) for name in attempt.inputs)
     extra = (extra for recorder in rules.recorders for extra in recorder.extra_inputs(db, attempt))
     return (*read, *extra)
 
 
-def _output(db: Connection, rules: Rules, file: File, name: str, max_text: int | None, artifacts: bool) -> Upstream:
+def _read_output(
+    db: Connection, rules: Rules, file: File, name: str, max_text: int | None, artifacts: bool
+) -> Upstream:
     makes = rules.traits.get(name, Makes())
     limit = max_text if makes.form is Form.TEXT else None
     content = digests.content(db, file.id, name, limit)
@@ -37,7 +39,7 @@ def _output(db: Connection, rules: Rules, file: File, name: str, max_text: int |
 
 
 class StoredSource(StaysHome):
-    """A source for asking a digester how long it may take: values and texts, no bytes."""
+    """The source for asking a digester for its time limit: metadata and texts, but no bytes."""
 
     def __init__(self, db: Connection, rules: Rules, file: File, digester: Digester) -> None:
         self._db = db
@@ -54,7 +56,7 @@ class StoredSource(StaysHome):
         readable = name in self._digester.reads and row is not None and row.status is Status.COMPLETED
         if not readable:
             return None
-        return _output(self._db, self._rules, self.file, name, self._digester.max_text, artifacts=False)
+        return _read_output(self._db, self._rules, self.file, name, self._digester.max_text, artifacts=False)
 
     def progress(self, fraction: float) -> None:
         """Ignored: nothing is being made."""

@@ -1,4 +1,4 @@
-"""What a person is told about a file: one state and the reason for it."""
+"""The state of a document, as people see it, and the reason for it."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ from chyme.core.pipeline.digest_state import NOT_APPLICABLE
 from chyme.errors import Category
 from chyme.model import Digest, Kind, Status
 
-STATE_RULES = 2  # raise it when `standing` decides otherwise than before: documents in doubt are then decided again
+STATE_RULES = 2  # raise it when `compute_state` changes: affected documents are then computed again
 STALE_SECONDS = 600
 PROCESSING_STATUS = {
     "processing": "pending",
     "stale": "pending",
     "completed": "completed",
-    "needs-classification": "completed",  # its text is there: it can be read, and found by its words
+    "needs-classification": "completed",  # its text exists: it can be read and searched
     "failed": "failed",
 }
-KEPT_SUFFIX = ", kept from before"  # ends the recipe of what its model made once, where it cannot be asked again now
+KEPT_SUFFIX = ", kept from before"  # suffix of a recipe: its model made this once, and cannot be asked again now
 NO_TITLE = "no title was found"  # why a document needs classification
 
 
 def displayed_state(state: str, moved_at: str, stale_before: str) -> str:
-    """The state as people see it: what is being worked on and has not moved since then is stale."""
+    """The state as people see it: a document in progress that has not moved since `stale_before` is stale."""
     return "stale" if state == "processing" and moved_at < stale_before else state
 
 
 @dataclass(frozen=True, slots=True)
 class DocumentState:
-    """A document's state and why it is not completed."""
+    """A document's state, and why it is not completed."""
 
     state: str  # processing, completed, needs-classification, failed
     reason: str | None = None
@@ -48,7 +48,7 @@ def compute_state(
 ) -> DocumentState:
     """The state of a document.
 
-    `classified`: a classifier is at work in this vault, so a title is expected. `essential`: the outputs without which
+    `classified`: a classifier handles such files, so a title is expected. `essential`: the outputs without which
     the file counts as unreadable.
     """
     counted = [row for row in rows if row.digester not in uncounted]
@@ -60,9 +60,8 @@ def compute_state(
     if unsettled:
         return DocumentState("processing", "waiting for " + ", ".join(unsettled), bool(without))
     for row in counted:
-        kept = row.recipe is not None and row.recipe.endswith(
-            KEPT_SUFFIX
-        )  # its model answered once, and that still serves
+        # Its model answered once, and that answer is still good.
+        kept = row.recipe is not None and row.recipe.endswith(KEPT_SUFFIX)
         if row.digester in classifiers and not kept and (row in without or row.status is Status.FAILED):
             return DocumentState("needs-classification", row.error, bool(without))
     if classified and not titled and kind is not Kind.OTHER:
@@ -79,7 +78,7 @@ class Steps:
 
 
 def steps_of(rows: Iterable[Digest]) -> Steps:
-    """Count the digests that this file has. Those that its kind of file never has are no steps."""
+    """Count a file's digests, without those that its kind of file never has."""
     settled = [row.settled for row in rows if not is_not_applicable(row.status, row.error)]
     return Steps(sum(map(bool, settled)), len(settled))
 
@@ -90,7 +89,7 @@ def is_not_applicable(status: str, error: str | None) -> bool:
 
 
 def find_unreadable(rows: Iterable[Digest], essential: Collection[str]) -> Digest | None:
-    """The digest that says that the file itself cannot be read, if one does."""
+    """The failed digest that shows that the file itself cannot be read, if there is one."""
     soft = {Category.UNSUPPORTED_FILE_TYPE, Category.UNAVAILABLE, Category.BUDGET}
     for row in rows:
         hard = row.status is Status.FAILED and row.settled and row.digester in essential
@@ -100,21 +99,21 @@ def find_unreadable(rows: Iterable[Digest], essential: Collection[str]) -> Diges
 
 
 def captured_address(content: str | None) -> str | None:
-    """The address in the link file for which a page was captured, by its facts."""
-    told = _told(content)
-    address = told.get("requested_url", told.get("url"))
+    """The address in the link file for which a page was captured, from the facts about the page."""
+    facts = _parse_object(content)
+    address = facts.get("requested_url", facts.get("url"))
     return address if isinstance(address, str) else None
 
 
 def page_count(content: str | None) -> int | None:
-    """How many pages an output of the form `pages` says that its document has."""
-    pages = _told(content).get("pages")
+    """The number of pages of a document, from the content of an output of the form `pages`."""
+    pages = _parse_object(content).get("pages")
     return pages if type(pages) is int and 0 <= pages < 1 << 62 else None
 
 
-def _told(content: str | None) -> dict[str, object]:
+def _parse_object(content: str | None) -> dict[str, object]:
     try:
-        told = json.loads(content) if content else None
+        parsed = json.loads(content) if content else None
     except (ValueError, RecursionError):
         return {}
-    return told if isinstance(told, dict) else {}
+    return parsed if isinstance(parsed, dict) else {}

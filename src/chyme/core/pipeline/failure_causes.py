@@ -1,4 +1,4 @@
-"""What many failures have in common: the cause without the names and numbers of each, and the way out."""
+"""The cause that many failures share, without the names and numbers of each, and the way out."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ REMEDIES: dict[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """Why something failed, as far as it is so for others, too."""
+    """Why something failed, in a form that can be compared with other failures."""
 
     alike: str  # without names, paths, numbers and quotes: equal for all that fail for the same cause
-    message: str  # without the name of the file
+    message: str  # the original message, without the name of the file
     way_out: str
 
 
@@ -44,15 +44,15 @@ def cause_of(message: str, path: str, category: str) -> Cause:
     text = message
     for known in (path, name):
         text = text.removeprefix(f"{known}: ")
-    reason, _, way_out = text.partition("; ")
-    alike = reason
+    cause, _, way_out = text.partition("; ")
+    alike = cause
     for known in (path, name):
         alike = alike.replace(known, _LEFT_OUT) if known else alike
     for pattern in (_ADDRESS, _QUOTED, _FILE, _HOST, _NUMBER):
         alike = pattern.sub(_LEFT_OUT, alike)
-    return Cause(alike, reason, way_out or REMEDIES.get(category, "retry it"))
+    return Cause(alike, cause, way_out or REMEDIES.get(category, "retry it"))
 
 
 def group_id(digester: str, category: str, alike: str) -> str:
-    """The name of a group of failures: the same as long as its cause is."""
+    """The id of a group of failures: stable as long as its cause is the same."""
     return hashlib.sha256(f"{digester}\0{category}\0{alike}".encode("utf-8", "surrogatepass")).hexdigest()[:16]

@@ -1,33 +1,40 @@
-"""What failed, grouped by cause, and trying all of one group again."""
+"""Failed digests grouped by cause, and retrying a whole group."""
 
 from __future__ import annotations
 
 from bisect import insort
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass, field
+from datetime import datetime
+from sqlite3 import Connection
+from typing import NamedTuple
 
+from chyme.core.pipeline.again import make_again
 from chyme.core.pipeline.failure_causes import Cause, cause_of, group_id
-from chyme.core.store import failed_digests
+from chyme.core.pipeline.registry_rules import Rules
+from chyme.core.store import digests, failed_digests
 from chyme.core.store.failed_digests import Failure
 from chyme.core.store.sqlite.database import Database
 from chyme.errors import Category, NotFound
+from chyme.model import Again, Mode, iso
 
 SAMPLES = 5
+BATCH = 200
+FEW = 20  # up to so many failures, a person may wait for the result
 
 
-@dataclass(frozen=True, slots=True)
-class OutputDigester:
-    """The digester that makes an output."""
+class _Maker(NamedTuple):
+    """The digester that makes an output; for outputs of removed digesters only a name."""
 
     name: str
     label: str
-    counts: bool = True  # False: nobody misses it
+    counts: bool = True  # False: its failures do not matter to people
     reads: tuple[str, ...] = ()  # outputs
 
 
 @dataclass(frozen=True, slots=True)
 class FailureGroup:
-    """All that failed by the same digester for the same cause."""
+    """All failures of one digester for the same cause."""
 
     id: str
     digester: str
@@ -39,13 +46,13 @@ class FailureGroup:
     digests: int
     sample_paths: tuple[str, ...]
     newest_at: str
-    again: int  # digests that are tried again by themselves
-    again_at: str | None  # when the first of them is
+    again: int  # digests that are retried automatically
+    again_at: str | None  # when the first of them is retried
 
 
 @dataclass
 class _Group:
-    maker: OutputDigester
+    maker: _Maker
     category: str
     cause: Cause
     same: bool = True  # whether all have the same message
@@ -70,17 +77,15 @@ class _Group:
 
 
 class Failures:
-    """What failed in a vault. `retry` has failures made again and returns how many digests that were."""
+    """The failures of a vault."""
 
     def __init__(
-        self,
-        database: Database,
-        makers: Callable[[], Mapping[str, OutputDigester]],
-        retry: Callable[[Sequence[Failure]], int],
+        self, database: Database, rules: Rules, clock: Callable[[], datetime], wake: Callable[[], None]
     ) -> None:
         self._database = database
-        self._makers = makers
-        self._retry = retry
+        self._rules = rules
+        self._clock = clock
+        self._wake = wake
 
     def groups(self) -> list[FailureGroup]:
         """All groups, those with most files first."""
@@ -90,33 +95,39 @@ class Failures:
             if group is None:
                 group = found[id_] = _Group(maker, failure.category, cause)
             group.add(failure, cause)
-        groups = [_summarise(id_, group) for id_, group in found.items()]
+        groups = [_failure_group(id_, group) for id_, group in found.items()]
         return sorted(groups, key=lambda group: (-group.files, group.digester, group.cause))
 
     def retry(self, group: str) -> int:
-        """Have all of one group tried again, and nothing else. Returns how many digests; NotFound when none."""
+        """Retry all failures of one group. Returns how many digests; raises NotFound when there are none."""
         members = [failure for id_, _, failure, _ in self._each() if id_ == group]
         if not members:
             raise NotFound("nothing fails for this cause any more; look at the failures anew")
-        return self._retry(members)
+        count = retry_failures(self._database, self._rules, members, iso(self._clock()))
+        self._wake()
+        return count
 
-    def _each(self) -> Iterator[tuple[str, OutputDigester, Failure, Cause]]:
-        makers = self._makers()
+    def _each(self) -> Iterator[tuple[str, _Maker, Failure, Cause]]:
+        makers = {
+            name: _Maker(digester.name, digester.label, digester.promises.counts, digester.reads)
+            for digester in self._rules.registry
+            for name in digester.outputs
+        }
         with self._database.snapshot() as db:
             failed = failed_digests.failed_outputs(db)
             for failure in failed_digests.iterate_failures(db):
-                maker = makers.get(failure.output, OutputDigester(failure.output, failure.output))
+                maker = makers.get(failure.output, _Maker(failure.output, failure.output))
                 if maker.counts and not _follows(failure, maker, failed):
                     cause = cause_of(failure.error, failure.path, failure.category)
                     yield group_id(maker.name, failure.category, cause.alike), maker, failure, cause
 
 
-def _follows(failure: Failure, maker: OutputDigester, failed: Set[tuple[int, str]]) -> bool:
-    """Whether it failed because what it reads did: that is reported there, and once it is made, so is this."""
+def _follows(failure: Failure, maker: _Maker, failed: Set[tuple[int, str]]) -> bool:
+    """Whether it failed because an output it reads failed: that failure is listed, and fixing it fixes this one."""
     return failure.category == Category.VALIDATION and any((failure.file_id, name) in failed for name in maker.reads)
 
 
-def _summarise(id_: str, group: _Group) -> FailureGroup:
+def _failure_group(id_: str, group: _Group) -> FailureGroup:
     return FailureGroup(
         id_,
         group.maker.name,
@@ -131,3 +142,22 @@ def _summarise(id_: str, group: _Group) -> FailureGroup:
         group.again,
         group.again_at,
     )
+
+
+def retry_failures(database: Database, rules: Rules, chosen: Sequence[Failure], now: str) -> int:
+    """Retry these failures with new attempts; a few come first, many wait in the queue. Returns how many digests."""
+    priority = digests.PERSON if len(chosen) <= FEW else digests.AGAIN
+    count = 0
+    for start in range(0, len(chosen), BATCH):
+
+        def retry_some(db: Connection, batch: Sequence[Failure] = tuple(chosen[start : start + BATCH])) -> int:
+            unchanged = failed_digests.find_unchanged(db, batch)
+            outputs: dict[int, list[str]] = {}
+            for failure in unchanged:
+                outputs.setdefault(failure.file_id, []).append(failure.output)
+            for file_id, names in outputs.items():
+                make_again(db, rules, file_id, Again(Mode.RETRY, tuple(names), priority), now)
+            return len(unchanged)
+
+        count += database.write(retry_some)
+    return count

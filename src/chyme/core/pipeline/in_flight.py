@@ -1,4 +1,4 @@
-"""What is being worked on right now, and how far it is: for this process at once, for all others as events."""
+"""What this process is working on right now and its progress, which other processes learn from events."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from chyme.core.store import events
 from chyme.core.store.sqlite.database import Database
 from chyme.model import File, Lane, iso
 
-EVENT_INTERVAL = timedelta(seconds=2)  # per file: a person wants to see that it moves, not every step
+EVENT_INTERVAL = timedelta(seconds=2)  # per file: people want to see progress, not every step
 
 
 class InFlight:
-    """The files that this process has taken, by lane, and the attempts that are running."""
+    """The files that this process has claimed, by lane, and the running attempts."""
 
     def __init__(self, database: Database, clock: Callable[[], datetime]) -> None:
         self._database = database
         self._clock = clock
         self._guard = threading.Lock()
-        self._lanes: dict[int, Lane] = {}  # file → the lane that took it
-        self._reported: dict[int, datetime] = {}  # file → when its progress was last an event
+        self._lanes: dict[int, Lane] = {}  # file → the lane it was claimed for
+        self._reported: dict[int, datetime] = {}  # file → when its last progress event was recorded
         self.running: dict[int, tuple[str, str, float]] = {}  # file → path, digester, fraction
-        self.since: dict[int, datetime] = {}  # file → when a child took it; those that wait for one are missing
+        self.since: dict[int, datetime] = {}  # file → when a child started on it; missing while it waits for a child
 
     def files(self) -> dict[int, Lane]:
-        """The files that are taken, with their lanes."""
+        """The claimed files with their lanes."""
         with self._guard:
             return dict(self._lanes)
 
@@ -41,16 +41,16 @@ class InFlight:
             self._lanes.update(dict.fromkeys(file_ids, lane))
 
     def remove_file(self, file_id: int) -> Lane:
-        """Returns the lane that had taken it."""
+        """Returns the lane that the file was claimed for."""
         with self._guard:
             return self._lanes.pop(file_id, Lane.ORDINARY)
 
     def begin(self, file: File, digester: str) -> None:
         self.running[file.id] = (file.path, digester, 0.0)
-        self._reported[file.id] = self._clock()  # an attempt that is over in a moment needs no event
+        self._reported[file.id] = self._clock()  # a very short attempt needs no event
 
     def take(self, file: File) -> None:
-        """A child works on it from now on."""
+        """A child has started on the file."""
         if file.id in self.running:
             self.since[file.id] = self._clock()
 
@@ -60,7 +60,7 @@ class InFlight:
         self._reported.pop(file.id, None)
 
     def progress(self, file: File, digester: str, fraction: float) -> None:
-        """How far this attempt is, from 0 to 1. It never goes back."""
+        """Record the progress of an attempt, from 0 to 1. It never decreases."""
         if file.id not in self.running:
             return
         fraction = max(fraction, self.running[file.id][2])
@@ -73,4 +73,4 @@ class InFlight:
         def record(db: Connection) -> None:
             events.record(db, iso(now), "progress", file.id, file.path, digester, "in-progress", f"{fraction:.3f}")
 
-        self._database.submit(record)  # without waiting: a lost event is followed by the next
+        self._database.submit(record)  # without waiting: if this event is lost, the next one follows

@@ -1,13 +1,15 @@
-"""What to do next with one file, and what a changed output undoes. All of it follows from `reads`."""
+"""What to do next with a file, and what must be made again when an output changes. All of it follows from `reads`."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from chyme.digester import Digester
-from chyme.model import Digest, File, Lane, Status
+from chyme.model import Digest, File, Form, Lane, Status
+
+ABOUT_FORMS = frozenset({Form.CAPTION, Form.OBJECTS, Form.SUMMARY})  # texts about the file, not its own text
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,13 +49,13 @@ def next_step(
     max_attempts: int = 3,
     lanes: Collection[Lane] = frozenset(Lane),
 ) -> Step | None:
-    """The first thing to do for this file, or None when all is settled or waiting.
+    """The next step for this file, or None when everything is settled or waiting.
 
-    What belongs to another of the `lanes` is passed over. A model is asked only when
-    nothing else is left to do: while it is waited for, nothing else of the file is begun. One attempt makes all
-    unsettled outputs of a digester: when one of them is due, the others do not wait for a retry time of their own.
+    Digesters of other lanes are skipped. A model is asked only when nothing else is left to do, because nothing else of
+    the file starts while it answers. One attempt makes all unsettled outputs of a digester: when one of them is due,
+    the others do not wait for their own retry time.
     """
-    asking: Start | None = None
+    deferred: Start | None = None
     for digester in registry:
         known = {name: rows[name] for name in digester.outputs if name in rows}
         if any(row.status is Status.IN_PROGRESS for row in known.values()):
@@ -66,22 +68,22 @@ def next_step(
         upstream = first_unsettled(registry, digester, file, rows)
         if upstream is not None:
             return Wait(digester, pending, upstream)
-        if digester.runs.lane not in lanes or (asking is not None and is_deferred(digester, file)):
+        if digester.runs.lane not in lanes or (deferred is not None and is_deferred(digester, file)):
             continue
         start = Start(digester, pending, input_hash(digester, file, rows))
         if not is_deferred(digester, file):
             return start
-        asking = start
-    return asking
+        deferred = start
+    return deferred
 
 
 def is_deferred(digester: Digester, file: File) -> bool:
-    """Whether everything else of the file comes first: it waits for a model, and search does not wait for it."""
+    """Whether everything else of the file comes first: the digester waits for a model, and has no optional inputs."""
     return digester.waits_for(file) and not digester.inputs.optional
 
 
 def is_pending(row: Digest | None, now: str, max_attempts: int) -> bool:
-    """Missing, todo, or failed with attempts left and its time come. What waits is woken by what it waits for."""
+    """Whether it is missing or todo, or failed, due and with attempts left. What waits is woken by its upstream."""
     if row is None or row.status is Status.TODO:
         return True
     if row.status is not Status.FAILED or row.settled:
@@ -94,8 +96,8 @@ def is_pending(row: Digest | None, now: str, max_attempts: int) -> bool:
 def first_unsettled(
     registry: Iterable[Digester], digester: Digester, file: File, rows: Mapping[str, Digest]
 ) -> str | None:
-    """The first upstream to wait for. Outputs nobody here makes are no upstream, nor are optional ones that a model
-    has yet to make."""
+    """The first output to wait for. Outputs that no digester makes do not count, nor do optional ones that a model has
+    yet to make."""
     for name in digester.reads:
         if name not in rows or rows[name].settled:
             continue
@@ -109,7 +111,7 @@ def _made_by_model(registry: Iterable[Digester], file: File, output: str) -> boo
 
 
 def readable_inputs(digester: Digester, rows: Mapping[str, Digest]) -> tuple[str, ...]:
-    """The outputs a digester is given: completed ones, and of optional ones also what was made before."""
+    """The outputs a digester is given: completed ones, and earlier versions of optional ones."""
     return tuple(name for name in digester.reads if _is_readable(digester, rows.get(name)))
 
 
@@ -122,61 +124,55 @@ def _is_readable(digester: Digester, row: Digest | None) -> bool:
 
 
 def input_hash(digester: Digester, file: File, rows: Mapping[str, Digest]) -> str:
-    """What the outcome depends on, besides the recipe: equal hashes may share one result."""
+    """A hash of everything the result depends on besides the recipe: equal hashes may share one result."""
     parts = [file.hash, file.kind, file.mime, file.name if digester.inputs.file_name else ""]
     for name in digester.reads:
         row = rows.get(name)
-        nothing = name in digester.inputs.optional and row is not None and row.content_hash is None
-        if row is None or nothing or not _is_readable(digester, row):
+        empty = name in digester.inputs.optional and row is not None and row.content_hash is None
+        if row is None or empty or not _is_readable(digester, row):
             parts.append(f"{name}=")
-        else:  # what was made before and is being made again is never the same as what comes
+        else:  # an earlier version that is being made again differs from any completed one
             parts.append(f"{name}={row.content_hash if row.status is Status.COMPLETED else f'?{row.content_hash}'}")
     return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogateescape")).hexdigest()
 
 
-def downstream_of(registry: Iterable[Digester], output: str) -> tuple[str, ...]:
-    """The outputs to be made again when `output` changed: all outputs of every digester that reads it."""
-    return tuple(name for digester in registry if output in digester.reads for name in digester.outputs)
+def readers_of(registry: Sequence[Digester]) -> dict[str, tuple[str, ...]]:
+    """For each output, what must be made again when it changes: all outputs of every digester that reads it."""
+    return {
+        output: tuple(name for digester in registry if output in digester.reads for name in digester.outputs)
+        for output in sorted({name for digester in registry for name in digester.reads})
+    }
 
 
-def readers_of(registry: Iterable[Digester]) -> dict[str, tuple[str, ...]]:
-    """downstream_of for every output that somebody reads."""
-    digesters = list(registry)
-    read = {name for digester in digesters for name in digester.reads}
-    return {name: downstream_of(digesters, name) for name in sorted(read)}
-
-
-def optional_readers_of(registry: Iterable[Digester]) -> dict[str, tuple[Digester, ...]]:
-    """For every output that somebody reads without waiting for it, these digesters."""
-    digesters = list(registry)
-    names = sorted({name for digester in digesters for name in digester.inputs.optional})
-    return {name: tuple(digester for digester in digesters if name in digester.inputs.optional) for name in names}
+def optional_readers_of(registry: Sequence[Digester]) -> dict[str, tuple[Digester, ...]]:
+    """For each output that digesters read without waiting for it, those digesters."""
+    names = sorted({name for digester in registry for name in digester.inputs.optional})
+    return {name: tuple(digester for digester in registry if name in digester.inputs.optional) for name in names}
 
 
 def with_siblings(registry: Iterable[Digester], outputs: Iterable[str]) -> frozenset[str]:
-    """Outputs or digester names, widened to all outputs of their digesters."""
-    asked = set(outputs)
+    """All outputs of the digesters with these names or outputs."""
+    names = set(outputs)
     return frozenset(
         name
         for digester in registry
-        if digester.name in asked or asked.intersection(digester.outputs)
+        if digester.name in names or names.intersection(digester.outputs)
         for name in digester.outputs
     )
 
 
-def with_dependents(registry: Iterable[Digester], outputs: Iterable[str]) -> frozenset[str]:
-    """Outputs or digester names, widened to their digesters and to all that is made of them, however indirectly."""
-    digesters = list(registry)
-    found = set(with_siblings(digesters, outputs))
-    for digester in digesters:  # readers come after what they read, so one round finds all
+def with_dependents(registry: Sequence[Digester], outputs: Iterable[str]) -> frozenset[str]:
+    """All outputs of these digesters, and everything made from them, directly or indirectly."""
+    found = set(with_siblings(registry, outputs))
+    for digester in registry:  # readers come after what they read, so one pass finds all
         if found.intersection(digester.reads):
             found.update(digester.outputs)
     return frozenset(found)
 
 
 def find_misordered(registry: Sequence[Digester]) -> list[str]:
-    """Digesters that read an output made after them, or do not read what they call optional, or two that make the same
-    output; empty when all is well."""
+    """Problems of the registry: a digester that reads an output made after it, or does not read an output it calls
+    optional, or makes an output that another makes."""
     makers: dict[str, int] = {}
     problems: list[str] = []
     for position, digester in enumerate(registry):
@@ -195,3 +191,18 @@ def find_misordered(registry: Sequence[Digester]) -> list[str]:
             for name in sorted(digester.inputs.optional.difference(digester.reads))
         ]
     return problems
+
+
+def connect_form_readers(registry: Sequence[Digester]) -> None:
+    """Add the outputs of the forms it wants to what each digester reads. Calling this twice changes nothing.
+
+    A reader does not wait for texts about the file, which a model may write, nor for corrections.
+    """
+    for reader in registry:
+        if not reader.inputs.forms:
+            continue
+        made = {name: makes for other in registry if other is not reader for name, makes in other.traits.items()}
+        fitting = {name: makes for name, makes in made.items() if makes.form in reader.inputs.forms}
+        about = {name for name, makes in fitting.items() if makes.form in ABOUT_FORMS or makes.corrects is not None}
+        reader.reads = (*reader.reads, *(name for name in fitting if name not in reader.reads))
+        reader.inputs = replace(reader.inputs, optional=reader.inputs.optional | about)

@@ -17,7 +17,7 @@ from chyme.core.store.sqlite.database import Database
 from chyme.digester import Digester
 from chyme.model import Digest, File, Output, Upstream
 
-RefreshNames = Callable[[Connection, int], None]  # `Recorder.refresh_names`, for those who change names
+RefreshNames = Callable[[Connection, int], None]  # `Recorder.refresh_names`, for code that changes names
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Recorder:
         return ()
 
     def check_outcome(self, db: Connection, attempt: Attempt, outcome: Outcome) -> Outcome:
-        """The outcome to be judged: this one, or a failure where it cannot be stored. `db` only reads."""
+        """The outcome to judge: this one, or a failure if it cannot be stored. `db` only reads."""
         return outcome
 
     def prepare(self, db: Connection, file: File, output: Output) -> object:
@@ -52,7 +52,7 @@ class Recorder:
         return content
 
     def completed(self, db: Connection, completion: Completion) -> None:
-        """A digest was completed, and its row says so."""
+        """A digest was completed; its row is already updated."""
 
     def copy(self, db: Connection, file: File, donor: Digest, digester: Digester) -> None:
         """Another file's digest is about to be reused for this one."""
@@ -61,34 +61,34 @@ class Recorder:
         """Another file's digest was reused for this one."""
 
     def not_completed(self, db: Connection, file: File, name: str, verdict: Verdict) -> None:
-        """An attempt ended, or was not made, and left no content."""
+        """An attempt ended, or was not made, without content."""
 
     def settled(self, db: Connection, attempt: Attempt) -> None:
         """An output of an attempt has its final status."""
 
     def reset(self, db: Connection, file: File, outputs: Collection[str], now: str) -> None:
-        """The content of these outputs was deleted, and they are to be made again."""
+        """The content of these outputs was deleted, and they will be made again."""
 
     def added(self, db: Connection, file: File) -> None:
         """A file is new in the vault."""
 
     def forget_content(self, db: Connection, file: File) -> None:
-        """A file has other content now: everything that was made of the old content is deleted."""
+        """A file has new content: delete everything made from the old content."""
 
     def content_replaced(self, db: Connection, file: File, now: str) -> None:
-        """A file has other content now, and nothing is left of what was made of the old content."""
+        """A file has new content, and everything made from the old content is deleted."""
 
     def requeued(self, db: Connection, file: File, rows: Mapping[str, Digest]) -> None:
-        """The digests of changed content have their rows: to be made, or skipped."""
+        """The digests of the new content have their rows: todo or skipped."""
 
     def renamed(self, db: Connection, file: File) -> None:
-        """A file has another path now."""
+        """A file has a new path."""
 
     def refresh_names(self, db: Connection, file_id: int) -> None:
-        """What a file is called by people has changed: title, tags, summary, or the people heard in it."""
+        """What describes a file to people has changed: title, tags, summary, or the people heard in it."""
 
     def passage_counts(self, db: Connection, file_ids: Collection[int]) -> Mapping[int, int]:
-        """How long the texts of these files are, in passages, where it is known. `db` only reads."""
+        """The length of these files' texts in passages, where it is known. `db` only reads."""
         return {}
 
     def prepare_purge(self, db: Connection, file: File) -> object:

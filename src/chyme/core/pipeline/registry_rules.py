@@ -1,14 +1,13 @@
-"""What the registry implies, worked out once."""
+"""What follows from the registered digesters, computed once."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from chyme.core.pipeline.digest_state import RetryPolicy
-from chyme.core.pipeline.form_readers import connect_form_readers
-from chyme.core.pipeline.plan import find_misordered, optional_readers_of, readers_of
+from chyme.core.pipeline.plan import connect_form_readers, find_misordered, optional_readers_of, readers_of
 from chyme.core.pipeline.recorders import Recorder
+from chyme.core.pipeline.retry_policy import RetryPolicy
 from chyme.core.store.digests import LANE_SPACING
 from chyme.digester import Digester, Makes
 from chyme.errors import UsageError
@@ -17,16 +16,18 @@ from chyme.model import Digest, File, Form, Kind, Status
 
 @dataclass(frozen=True)
 class Rules:
-    """The registered digesters in order, the retry policy, and what capabilities write beside each digest."""
+    """The registered digesters in order, the retry policy, and the recorders of the capabilities."""
 
     registry: tuple[Digester, ...]
     policy: RetryPolicy = field(default_factory=RetryPolicy)
     recorders: tuple[Recorder, ...] = ()
     readers: dict[str, tuple[str, ...]] = field(init=False)
-    optional_readers: dict[str, tuple[Digester, ...]] = field(init=False)  # who may have been made without an output
+    optional_readers: dict[str, tuple[Digester, ...]] = field(
+        init=False
+    )  # by output: digesters that do not wait for it
     outputs: tuple[str, ...] = field(init=False)
     uncounted: frozenset[str] = field(init=False)
-    captures: frozenset[str] = field(init=False)  # outputs that may not be had again
+    captures: frozenset[str] = field(init=False)  # outputs that may be impossible to get again
     traits: Mapping[str, Makes] = field(init=False)  # what each output is
 
     def __post_init__(self) -> None:
@@ -42,19 +43,19 @@ class Rules:
         traits = {name: makes for digester in self.registry for name, makes in digester.traits.items()}
         object.__setattr__(self, "traits", traits)
 
-    def _outputs_where(self, holds: Callable[[Digester], bool]) -> frozenset[str]:
-        return frozenset(name for digester in self.registry if holds(digester) for name in digester.outputs)
+    def _outputs_where(self, condition: Callable[[Digester], bool]) -> frozenset[str]:
+        return frozenset(name for digester in self.registry if condition(digester) for name in digester.outputs)
 
     def of_form(self, *forms: Form) -> tuple[str, ...]:
-        """The outputs of these forms, in the order in which they are made."""
+        """The outputs of these forms, in the order of the digesters."""
         return tuple(name for name, makes in self.traits.items() if makes.form in forms)
 
     def preferred(self, form: Form) -> tuple[str, ...]:
-        """The outputs of a form, corrections before what they correct."""
+        """The outputs of a form, corrections first."""
         return tuple(sorted(self.of_form(form), key=lambda name: self.traits[name].corrects is None))
 
     def form_of(self, output: str) -> Form:
-        """What the content of an output is; data where its digester is not here any more."""
+        """The form of an output's content; DATA if its digester is no longer registered."""
         return self.traits[output].form if output in self.traits else Form.DATA
 
     def essential_for(self, kind: Kind) -> tuple[str, ...]:
@@ -62,46 +63,42 @@ class Rules:
         return tuple(name for name, makes in self.traits.items() if kind in makes.essential_for)
 
     def applicable_outputs(self, file: File) -> list[tuple[str, bool, int]]:
-        """Every output, whether it applies to this file, and its weight in the queue: small files come first."""
-        light = file.size.bit_length()
+        """Each output, whether it applies to this file, and its weight in the queue: small files come first."""
+        size_weight = file.size.bit_length()
         return [
-            (name, digester.can_digest(file), light + digester.runs.lane * LANE_SPACING)
+            (name, digester.can_digest(file), size_weight + digester.runs.lane * LANE_SPACING)
             for digester in self.registry
             for name in digester.outputs
         ]
 
     def lanes(self) -> dict[str, int]:
-        """Where each output waits for its turn."""
+        """The lane of each output."""
         return {name: int(digester.runs.lane) for digester in self.registry for name in digester.outputs}
 
     def has_capture(self, name: str, rows: Mapping[str, Digest]) -> bool:
-        """Whether the digester of this output has captured the file before; then a failure takes nothing away."""
+        """Whether the digester of this output has captured the file before; a failure must not delete that capture."""
         if name not in self.captures:
             return False
         siblings = next(digester.outputs for digester in self.registry if name in digester.outputs)
-        return any(rows[one].content_hash is not None for one in siblings if one in rows)
+        return any(rows[sibling].content_hash is not None for sibling in siblings if sibling in rows)
 
     def captured_whole(self, rows: Mapping[str, Digest]) -> frozenset[str]:
-        """The outputs of capturing digesters that have made all of theirs."""
+        """The outputs of capturing digesters that have completed all their outputs."""
         return frozenset(
             name
             for digester in self.registry
             if digester.promises.captures
-            and all(one in rows and rows[one].status is Status.COMPLETED for one in digester.outputs)
+            and all(output in rows and rows[output].status is Status.COMPLETED for output in digester.outputs)
             for name in digester.outputs
         )
 
     def kept_by_reset(self, rows: Mapping[str, Digest]) -> frozenset[str]:
-        """The outputs whose content outlives a reset: captures, and in a captured file everything.
+        """The outputs that keep their content at a reset: captures, and for a captured file everything.
 
-        A page may not be had again for hours, or ever. Until it is, it must be found by what it said before.
+        A page may be unavailable for hours, or for ever. Until it is captured again, search must find its old content.
         """
         captured = any(self.has_capture(name, rows) for name in self.captures)
         return frozenset(self.outputs) if captured else self.captures
-
-    def expects_title(self, file: File) -> bool:
-        """Whether a classifier is at work on files like this one."""
-        return bool(self.classifiers_of(file))
 
     def classifiers_of(self, file: File) -> tuple[str, ...]:
         """The outputs that classify files like this one."""
@@ -114,11 +111,11 @@ class Rules:
         )
 
     def recipes(self) -> list[tuple[str, str]]:
-        """Today's recipe of each output."""
+        """The current recipe of each output."""
         return [(name, digester.recipe) for digester in self.registry for name in digester.outputs]
 
     def refresh_recipes(self) -> None:
-        """Engines may have come or gone since the recipes were told last."""
+        """Compute the recipes anew: engines may have been installed or removed."""
         for digester in self.registry:
             vars(digester).pop("recipe", None)
 

@@ -1,4 +1,4 @@
-"""Decides which file is next, and keeps as many in flight as each lane has places."""
+"""Picks the next files, and keeps as many in flight as each lane has places."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from datetime import datetime
 from sqlite3 import Connection
 from types import MappingProxyType
 
-from chyme.core.pipeline.coordinator import Coordinator, PassResult
-from chyme.core.pipeline.transitions import Claim
+from chyme.core.pipeline.coordinator import Coordinator
+from chyme.core.pipeline.transitions import Claim, PassResult
 from chyme.core.store import digest_queue, file_requests
 from chyme.core.store.sqlite.database import Database
 from chyme.errors import DiskFull, VaultGone
@@ -22,17 +22,17 @@ log = logging.getLogger(__name__)
 
 WAKE_SECONDS = 1.0
 SWEEP_SECONDS = 60.0
-REST_SECONDS = 0.6  # for a file that changed under us, until the scan has seen it
+REST_SECONDS = 0.6  # before a file that changed meanwhile is picked again, so that it is scanned first
 QUIET_SECONDS = 1.0
 SMALL = 64 * 1024
-ROOM = 3  # places that are filled together: one transaction for all
+ROOM = 3  # free places that are filled together, in one transaction
 BUNDLE = 32  # small files that one place of Lane.MEANING takes at once
-BUNDLE_PASSAGES = 256  # in all of them: a book goes by itself, so that notes need not wait for two
-FEW = 8  # files that are not worth a second bundle
-GATHER_SECONDS = 0.5  # for which a bundle that is not full waits for files that others are at work on
-AHEAD = 32  # files beyond those that are looked for which may be found in the ordinary lane still
-# What a pass over a file that was picked from a lane may begin. While it waits for a model or for strangers nothing
-# else can take the file, so such a pass embeds the file first.
+BUNDLE_PASSAGES = 256  # in all files of a bundle: a book goes alone, so that notes need not wait for it
+FEW = 8  # so few files are not split into two bundles
+GATHER_SECONDS = 0.5  # a bundle that is not full waits this long for files that are being worked on
+AHEAD = 32  # extra files to query, because some may still have work in the ordinary lane
+# The lanes whose digesters a pass may start, by the lane its file was picked from. While a pass waits for a model or a
+# foreign server, no other pass can take the file, so such a pass embeds the file first.
 _LANES_OF_PASS = {
     lane: frozenset({Lane.ORDINARY}) if lane is Lane.ORDINARY else frozenset({Lane.ORDINARY, lane, Lane.MEANING})
     for lane in Lane
@@ -40,7 +40,7 @@ _LANES_OF_PASS = {
 
 
 class FileScheduler:
-    """One thread that picks, and a few that carry files. Wakes on events, and at the latest every second."""
+    """One thread picks files, and a pool of threads works on them. Wakes on events, and at least every second."""
 
     def __init__(
         self,
@@ -66,8 +66,8 @@ class FileScheduler:
         self._bundles = 0  # of Lane.MEANING, under way
         self._gathering_since: float | None = None  # when the first file of the next bundle was seen
         self._resting: dict[int, float] = {}
-        self._alone: int | None = None  # the file that has the house for itself
-        self._ordinary_until = time.monotonic()  # when there was something else to do
+        self._alone: int | None = None  # the file that runs with nothing beside it
+        self._ordinary_until = time.monotonic()  # when other work was last seen
         self._guard = threading.Lock()
         self._woken = threading.Event()
         self._stop = threading.Event()
@@ -78,22 +78,22 @@ class FileScheduler:
         self._thread.start()
 
     def wake(self) -> None:
-        """Something may be due."""
+        """Look for work now: something may be due."""
         self._woken.set()
 
     def close(self) -> None:
-        """Start nothing more and wait for what is under way (the runner must be closed first to cut it short)."""
+        """Start nothing more and wait for running work (close the runner first to cut it short)."""
         self._stop.set()
         self._woken.set()
         if self._thread.is_alive():
             self._thread.join()
-        self._pool.shutdown(wait=True)  # none is cancelled: each has its file claimed and must give it back
+        self._pool.shutdown(wait=True)  # none is cancelled: each has claimed its file and must release it
 
     def _run(self) -> None:
         swept = asked = time.monotonic()
         while not self._stop.is_set():
             self._woken.clear()
-            if self._database.damaged is not None:  # until it is restored or rescued, which needs us to end
+            if self._database.damaged is not None:  # until it is restored or rescued, for which this process must end
                 self._stop.wait(WAKE_SECONDS)
                 continue
             if not self._coordinator.pause.disk.may_resume():
@@ -108,27 +108,25 @@ class FileScheduler:
                 if time.monotonic() - asked >= WAKE_SECONDS:
                     asked = time.monotonic()
                     self._coordinator.wake(self._among)
-                self._fill()
-            except VaultGone:  # told of and logged by whoever found out
+                for lane in Lane:  # each has its places: even ten recordings must not keep a note from being read
+                    self._take(lane)
+            except VaultGone:  # already reported and logged where it was found
                 self._stop.wait(WAKE_SECONDS)
                 continue
             except DiskFull as error:
                 self._coordinator.pause.disk.pause(str(error), resumed)
-            except Exception as error:  # without this thread nothing is ever digested again, and nobody would be told
+            except (
+                Exception
+            ) as error:  # if this thread ended, nothing would ever be digested again, without any message
                 self._database.log_failure(log, "the queue could not be worked on", error)
                 self._stop.wait(WAKE_SECONDS)
             self._woken.wait(WAKE_SECONDS)
 
-    def _fill(self) -> None:
-        """Take the next files: a recording must not keep a note from being read, nor ten of them."""
-        for lane in Lane:
-            self._take(lane)
-
     def _take(self, lane: Lane) -> None:
-        """As many as there are free places, all in one transaction."""
+        """Claim as many files as there are free places, all in one transaction."""
         busy = self._in_flight.files()
         with self._guard:
-            nobody_alone = self._alone is None
+            none_was_alone = self._alone is None
         moment = time.monotonic()
         self._resting = {id_: until for id_, until in self._resting.items() if until > moment}
         chosen: list[int] = []
@@ -143,8 +141,8 @@ class FileScheduler:
             for file_id in chosen:
                 self._in_flight.remove_file(file_id)
             with self._guard:
-                if nobody_alone:
-                    self._alone = None  # whoever was to be has not begun
+                if none_was_alone:
+                    self._alone = None  # the chosen file was not started
             raise
         begun: dict[int, Claim] = {}
         for file_id, claim in zip(chosen, taken, strict=True):
@@ -157,22 +155,22 @@ class FileScheduler:
             if lane is Lane.MEANING and claims:
                 with self._guard:
                     self._bundles += 1
-                self._pool.submit(self._carry_bundle, claims)
+                self._pool.submit(self._run_bundle, claims)
             elif claims:
                 # A file whose model hangs must not share a thread: others would wait behind it.
-                alone = [[claim] for claim in claims]
-                for shared in _together(claims, self._cores) if lane is Lane.ORDINARY else alone:
-                    self._pool.submit(self._carry, shared)
+                separate = [[claim] for claim in claims]
+                for shared in _group_by_thread(claims, self._cores) if lane is Lane.ORDINARY else separate:
+                    self._pool.submit(self._run_claims, shared)
 
     def _choose_all(self, lane: Lane, busy: Mapping[int, Lane]) -> list[list[int]]:
         passed_over = set(busy) | set(self._resting)
         if lane is Lane.MEANING:
             return self._choose_bundles(passed_over, bool(busy))
-        free = self._places[lane] - sum(one is lane for one in busy.values())
+        free = self._places[lane] - sum(busy_lane is lane for busy_lane in busy.values())
         return [self._choose(free, passed_over, bool(busy), lane)] if free > 0 else []
 
     def _choose_bundles(self, passed_over: set[int], crowded: bool) -> list[list[int]]:
-        """The next files to be embedded, for each free place as many as go through a child together."""
+        """The next files to embed: for each free place a bundle that goes through a child together."""
         free = self._places[Lane.MEANING] - self._bundles
         chosen = self._choose(free * BUNDLE, passed_over, crowded, Lane.MEANING) if free > 0 else []
         moment = time.monotonic()
@@ -180,11 +178,11 @@ class FileScheduler:
         if not chosen or (crowded and len(chosen) < BUNDLE and moment - (self._gathering_since or 0) < GATHER_SECONDS):
             return []
         self._gathering_since = None
-        return _bundled(chosen, self._coordinator.passage_counts(chosen), free)
+        return _split_into_bundles(chosen, self._coordinator.passage_counts(chosen), free)
 
     def _choose(self, free: int, passed_over: set[int], crowded: bool, lane: Lane) -> list[int]:
-        """The next files. One that was there when chyme died, more than once, runs when all else is done and with
-        nothing beside it: only so can its next interruption be held against it."""
+        """The next files. A file that was being worked on when chyme died more than once runs last and alone: only
+        then can another crash be blamed on it."""
         if self._alone is not None:
             return []
         db, now, moment = self._database.read(), iso(self._clock()), time.monotonic()
@@ -202,45 +200,47 @@ class FileScheduler:
         return list(chosen)
 
     def requested_files(self) -> list[int]:
-        """Files, among ours, for which somebody has noted a wish that is not begun yet."""
+        """Files with a stored request that no worker has started on yet."""
         waiting = file_requests.waiting_files(self._database.read(), iso(self._clock()))
         return [file_id for file_id in waiting if self._among is None or file_id in self._among]
 
     def _due(self, db: Connection, now: str, limit: int, busy: set[int], lane: Lane) -> list[digest_queue.DueFile]:
-        most = limit + AHEAD if lane is Lane.MEANING else limit
+        max_found = limit + AHEAD if lane is Lane.MEANING else limit
         if self._among is None:
-            found = digest_queue.list_due(db, now, most, busy, lane)
+            found = digest_queue.list_due(db, now, max_found, busy, lane)
         else:
-            found = digest_queue.list_due_among(db, now, self._among, most, busy, lane)
-        if lane is Lane.MEANING:  # files come in the same order as in the ordinary lane, which has done with the first
+            found = digest_queue.list_due_among(db, now, self._among, max_found, busy, lane)
+        if (
+            lane is Lane.MEANING
+        ):  # files come in the same order as in the ordinary lane, which finishes the first ones first
             ready = digest_queue.without_ordinary_work(db, [due.file_id for due in found])
             found = [due for due in found if due.file_id in ready][:limit]
         return found
 
-    def _carry(self, claims: list[Claim]) -> None:
-        left = {claim.lease.file_id for claim in claims}
+    def _run_claims(self, claims: list[Claim]) -> None:
+        unfinished = {claim.lease.file_id for claim in claims}
 
-        def done(file_id: int, handled: PassResult) -> None:
-            left.discard(file_id)
-            self._done(file_id, handled)
+        def done(file_id: int, pass_result: PassResult) -> None:
+            unfinished.discard(file_id)
+            self._done(file_id, pass_result)
 
         try:
             self._coordinator.run_claims(claims, done)
         except Exception as error:
             self._database.log_failure(log, "a file could not be worked on", error)
         finally:
-            for file_id in list(left):
+            for file_id in list(unfinished):
                 self._done(file_id, PassResult.STOPPED)
 
-    def _carry_bundle(self, claims: list[Claim]) -> None:
+    def _run_bundle(self, claims: list[Claim]) -> None:
         try:
-            self._carry(claims)
+            self._run_claims(claims)
         finally:
             with self._guard:
                 self._bundles -= 1
             self._woken.set()
 
-    def _done(self, file_id: int, handled: PassResult) -> None:
+    def _done(self, file_id: int, pass_result: PassResult) -> None:
         lane = self._in_flight.remove_file(file_id)
         with self._guard:
             if self._alone == file_id:
@@ -248,23 +248,23 @@ class FileScheduler:
             self.passes += 1
             ordinary = self._in_flight.count_by_lane()[Lane.ORDINARY]
             room = lane is not Lane.ORDINARY or self._concurrency - ordinary >= min(ROOM, self._concurrency)
-            room &= lane is not Lane.MEANING  # its place is free when the whole bundle is done
-            if handled is not PassResult.DONE:
+            room &= lane is not Lane.MEANING  # its place becomes free when the whole bundle is done
+            if pass_result is not PassResult.DONE:
                 self._resting[file_id] = time.monotonic() + REST_SECONDS
-        if handled is PassResult.CHANGED:
+        if pass_result is PassResult.CHANGED:
             self._look_at(file_id)
         if room:
             self._woken.set()
 
 
-def _bundled(file_ids: Sequence[int], lengths: Mapping[int, int], most: int) -> list[list[int]]:
-    """At most so many bundles of these files, in their order, none of them too long."""
-    size = min(BUNDLE, max(FEW, -(-len(file_ids) // most)))
+def _split_into_bundles(file_ids: Sequence[int], lengths: Mapping[int, int], max_bundles: int) -> list[list[int]]:
+    """Split these files, in order, into at most `max_bundles` bundles, none of them too long."""
+    size = min(BUNDLE, max(FEW, -(-len(file_ids) // max_bundles)))
     bundles: list[list[int]] = []
     room = 0
     for file_id in file_ids:
         if not bundles or len(bundles[-1]) == size or lengths[file_id] > room:
-            if len(bundles) == most:
+            if len(bundles) == max_bundles:
                 break
             bundles.append([])
             room = BUNDLE_PASSAGES
@@ -273,8 +273,8 @@ def _bundled(file_ids: Sequence[int], lengths: Mapping[int, int], most: int) -> 
     return bundles
 
 
-def _together(claims: list[Claim], cores: int) -> list[list[Claim]]:
-    """Which files share a thread: small ones that take milliseconds, a thread per core. All others have their own."""
+def _group_by_thread(claims: list[Claim], cores: int) -> list[list[Claim]]:
+    """Group claims by thread: small quick files share one thread per core, every other file has its own."""
     quick = [c for c in claims if c.attempt and c.attempt.digester.runs.quick and c.attempt.file.size <= SMALL]
-    shared = [some for first in range(cores) if (some := quick[first::cores])]
+    shared = [group for first in range(cores) if (group := quick[first::cores])]
     return shared + [[claim] for claim in claims if claim not in quick]

@@ -1,4 +1,4 @@
-"""Folders for the files that attempts write on the way."""
+"""Folders for the temporary files of attempts."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from chyme.core.files.permissions import make_private_folder, write_private
-from chyme.core.pipeline.lease_owner import is_dead
+from chyme.core.pipeline.leases import is_dead
 
 OLD_SECONDS = 7 * 86400
 LENT = "lent-"
 OWNER = "owner"
-NAMELESS_SECONDS = 60.0  # in which a process says whose folder it has made
+NAMELESS_SECONDS = 60.0  # within this time a process writes its name into its new folder
 
 
 class ScratchFolders:
-    """Lends folders. Making one for each small file costs more than digesting it, so most are used again."""
+    """Lends folders. Most are reused, because creating one for a small file takes longer than digesting the file."""
 
     def __init__(self, root: Path, owner: str) -> None:
         self.root = root
         self._lent = root / (LENT + hashlib.sha256(owner.encode()).hexdigest()[:16])
         self._free: list[Path] = []
         self._made = 0
-        self._in_use: set[str] = set()  # keys of kept folders that are lent right now
+        self._in_use: set[str] = set()  # keys of kept folders that are lent at the moment
         self._guard = threading.Lock()
         make_private_folder(root)
         self._lent.mkdir(mode=0o700, exist_ok=True)
@@ -38,7 +38,7 @@ class ScratchFolders:
 
     @contextlib.contextmanager
     def lend(self, key: str | None) -> Iterator[Path]:
-        """An empty folder, or the kept one of this key as it was left."""
+        """An empty folder, or the kept folder of this key, as the last attempt left it."""
         if key is not None:
             folder = self.root / key
             with self._guard:
@@ -50,16 +50,16 @@ class ScratchFolders:
                 with self._guard:
                     self._in_use.discard(key)
                     with contextlib.suppress(OSError):
-                        folder.rmdir()  # where nothing was kept
+                        folder.rmdir()  # only if it is empty
             return
-        folder = self._empty()
+        folder = self._take_empty()
         try:
             yield folder
         finally:
             self._take_back(folder)
 
     def _take_back(self, folder: Path) -> None:
-        """Keep an empty folder for the next task. One that went with the vault spoils no work that was done in it."""
+        """Keep an empty folder for the next task. If it vanished with the vault, the finished work still counts."""
         try:
             is_empty = not os.listdir(folder)
         except OSError:
@@ -70,7 +70,7 @@ class ScratchFolders:
         else:
             shutil.rmtree(folder, ignore_errors=True)
 
-    def _empty(self) -> Path:
+    def _take_empty(self) -> Path:
         with self._guard:
             if self._free:
                 return self._free.pop()
@@ -80,21 +80,21 @@ class ScratchFolders:
         return folder
 
     def forget(self, key: str | None) -> None:
-        """The verdict is in: nobody needs what was kept."""
+        """Delete a kept folder: the verdict is recorded."""
         if key is not None:
             shutil.rmtree(self.root / key, ignore_errors=True)
 
     def kept_keys(self) -> list[str]:
-        """The keys of folders that wait for another attempt."""
+        """The keys of folders kept for another attempt."""
         return [folder.name for folder in self.root.iterdir() if not folder.name.startswith(LENT)]
 
     def close(self) -> None:
         shutil.rmtree(self._lent, ignore_errors=True)
 
     def remove_stale(self) -> None:
-        """Remove what dead processes were lent, at once; what was kept for another attempt, when it is old or empty.
+        """Remove the folders of dead processes at once, and kept folders when they are old or empty.
 
-        An empty one may be another process's, which has just begun: then it stays.
+        Empty ones stay if another process is alive: it may have just created them.
         """
         alone = True
         kept = []
@@ -108,11 +108,11 @@ class ScratchFolders:
                 if time.time() - folder.stat().st_mtime > OLD_SECONDS:
                     shutil.rmtree(folder, ignore_errors=True)
                 elif alone and folder.name not in self._in_use:
-                    folder.rmdir()  # only an empty one can be removed so
+                    folder.rmdir()  # succeeds only for an empty folder
 
     @staticmethod
     def _remove_if_abandoned(folder: Path) -> bool:
-        """Whether what another process was lent is gone: its owner is dead, or died before it said who it was."""
+        """Remove a folder whose process is dead, or died before it wrote its name. Returns whether it did."""
         try:
             owner = (folder / OWNER).read_text()
             abandoned = is_dead(owner) if owner else _is_older(folder, NAMELESS_SECONDS)

@@ -1,25 +1,25 @@
-"""Who runs a digester on a task: a pool of children, or the calling thread for one that only waits on HTTP."""
+"""What runs a digester on a task: a pool of children, or the calling thread if the digester only waits on HTTP."""
 
 from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
+from sqlite3 import Connection
 from typing import Protocol
 
-from chyme.core.children.task import Task, WatchedTask
+from chyme.core.children.task import Answer, Task
 from chyme.core.pipeline.digest_state import PRIVATE
-from chyme.core.pipeline.model_calls import AttemptCalls
-from chyme.digester import PREPARING, WITHOUT, Digester
+from chyme.digester import PREPARING, WITHOUT, Calls, Digester
 from chyme.errors import Category, ChildCrashed, ChymeError, DigestError, FileChanged, LimitReached, UpstreamMissing
-from chyme.model import Limits, Output, Without
+from chyme.model import File, Limits, Output, Without
 
 log = logging.getLogger(__name__)
 
 
 class TaskRunner(Protocol):
-    """Whatever runs a digester on a task: a pool of children, or a thread."""
+    """Runs a digester on a task: a pool of children, or a thread."""
 
     def run(
         self,
@@ -31,28 +31,50 @@ class TaskRunner(Protocol):
     ) -> list[Output]: ...
 
 
-class ThreadRunner:
-    """Runs a digester that only waits for others where it is called. It must keep its own time limit.
+class BatchTaskRunner(TaskRunner, Protocol):
+    """A pool of children that can give several tasks to one child."""
 
-    What it needs a parser for happens first, in a child, and reaches it through the scratch folder. Where its model
-    cannot do it, or must not see the file (`private`), a child does what can be done here.
+    def run_many(
+        self, tasks: Sequence[Task], family: str, limits: Limits, on_start: Callable[[], None] | None = None
+    ) -> list[Answer]: ...
+
+
+class AttemptCalls(Calls, Protocol):
+    """The calls of one attempt at one digest."""
+
+    def require_available(self, provider: str) -> None:
+        """Raise what `begin` would raise, without making a call."""
+
+    def retry_terms(self, provider: str, error: DigestError) -> tuple[float | None, bool]:
+        """When to try again after this failure, and whether the attempt counts."""
+
+
+class ModelCalls(Protocol):
+    """Budgets, pauses and rests of all providers, for all attempts."""
+
+    def calls_for(self, file: File, digester: str, run_id: str) -> AttemptCalls: ...
+
+    def is_private(self, file: File, provider: str | None) -> bool:
+        """Whether this provider must not see the file."""
+
+    def wake(self, moved: Callable[[Connection, int], None], among: Collection[int] | None = None) -> int:
+        """Requeue what was made without a model that may be asked now. Returns how many digests."""
+
+
+@dataclass(frozen=True)
+class ThreadRunner:
+    """Runs a digester that only waits on HTTP in the calling thread. The digester must keep its own time limit.
+
+    Work that needs a parser runs first, in a child, and leaves its results in the scratch folder. If the model fails,
+    or must not see the file (`private`), a child makes the outputs without it.
     """
 
-    def __init__(
-        self,
-        digester: Digester,
-        children: TaskRunner,
-        stop: threading.Event,
-        calls: AttemptCalls,
-        provider: str | None,
-        private: bool,
-    ) -> None:
-        self._digester = digester
-        self._children = children
-        self._stop = stop
-        self._calls = calls
-        self._provider = provider
-        self._private = private
+    digester: Digester
+    children: TaskRunner
+    stopping: threading.Event
+    calls: AttemptCalls
+    provider: str | None
+    private: bool
 
     def run(
         self,
@@ -62,43 +84,40 @@ class ThreadRunner:
         on_progress: Callable[[float], None] | None = None,
         on_start: Callable[[], None] | None = None,
     ) -> list[Output]:
-        def here(why: Without) -> list[Output]:
-            instead = replace(task, digester=task.digester + WITHOUT)
-            made = self._children.run(instead, family, limits, on_progress, on_start)
+        def run_without_model(why: Without) -> list[Output]:
+            fallback = replace(task, digester=task.digester + WITHOUT)
+            made = self.children.run(fallback, family, limits, on_progress, on_start)
             return [replace(output, without=why) for output in made]
 
-        if self._private and self._provider is not None:
+        if self.private and self.provider is not None:
             reason = f"{task.file.name}: is private (.chymeprivate), so no model was asked"
-            return here(Without(self._provider, reason, PRIVATE, tried=False))
-        if self._digester.runs.prepares:
-            first = replace(task, digester=task.digester + PREPARING)
-            self._children.run(first, family, limits, None, on_start)
+            return run_without_model(Without(self.provider, reason, PRIVATE, tried=False))
+        if self.digester.runs.prepares:
+            preparation = replace(task, digester=task.digester + PREPARING)
+            self.children.run(preparation, family, limits, None, on_start)
         try:
-            if self._provider is not None:
-                self._calls.require_available(self._provider)  # a model of our own is not started for nothing
-            with self._digester.turn(task.file):
+            if self.provider is not None:
+                self.calls.require_available(self.provider)  # so that our own model is not started for nothing
+            with self.digester.turn(task.file):
                 if on_start is not None:
                     on_start()
-                return self._asked(task, on_progress)
+                return self._ask_model(task, on_progress)
         except DigestError as error:
-            if not self._digester.promises.falls_back or self._provider is None or not _its_model(error):
+            if not self.digester.promises.falls_back or self.provider is None or not _is_model_failure(error):
                 raise
             reason = f"made without its model: {error}"
-            retry_after, tried = self._calls.retry_terms(self._provider, error)
-            return here(Without(self._provider, reason, error.category, retry_after, tried))
+            retry_after, tried = self.calls.retry_terms(self.provider, error)
+            return run_without_model(Without(self.provider, reason, error.category, retry_after, tried))
 
-    def _asked(self, task: Task, on_progress: Callable[[float], None] | None) -> list[Output]:
+    def _ask_model(self, task: Task, on_progress: Callable[[float], None] | None) -> list[Output]:
         def report(fraction: float) -> None:
-            if self._stop.is_set():
+            if self.stopping.is_set():
                 raise ChymeError("chyme is stopping")
             if on_progress is not None:
                 on_progress(fraction)
 
-        watched = WatchedTask(
-            *(task.digester, task.file, task.fd, task.inputs, task.scratch, report), asking=self._calls
-        )
         try:
-            return self._digester.digest(watched)
+            return self.digester.digest(replace(task, report=report, model_calls=self.calls))
         except (ChymeError, OSError):
             raise
         except Exception as error:
@@ -106,6 +125,6 @@ class ThreadRunner:
             raise ChildCrashed(f"{task.file.path}: {task.digester} failed ({type(error).__name__})") from error
 
 
-def _its_model(error: DigestError) -> bool:
-    """Whether a model, or the way to it, failed; what is wrong with the file itself is no reason to do it otherwise."""
+def _is_model_failure(error: DigestError) -> bool:
+    """Whether a model, or the way to it, failed. A problem with the file itself is no reason to use the fallback."""
     return not isinstance(error, FileChanged | UpstreamMissing | LimitReached) and error.category is not Category.CRASH

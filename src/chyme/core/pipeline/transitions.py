@@ -1,4 +1,4 @@
-"""How a file is taken, led from one digester to the next and let go, each step one transaction on the writer thread."""
+"""Claiming a file, moving from one digester to the next, and releasing it: each step is one transaction."""
 
 from __future__ import annotations
 
@@ -6,47 +6,48 @@ import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from enum import Enum
 from sqlite3 import Connection
 
 from chyme.core.pipeline.again import make_again
 from chyme.core.pipeline.attempt import Attempt
 from chyme.core.pipeline.digest_state import NotApplicable, Verdict, Waiting, judge
 from chyme.core.pipeline.digester_inputs import StoredSource
-from chyme.core.pipeline.output_preparation import PreparedOutput
-from chyme.core.pipeline.output_updates import keep_capture, reuse, settle, update_document
+from chyme.core.pipeline.output_updates import PreparedOutput, keep_capture, reuse, settle, update_document
 from chyme.core.pipeline.plan import Skip, Start, Wait, next_step, readable_inputs
 from chyme.core.pipeline.registry_rules import Rules
-from chyme.core.store import (
-    digest_queue,
-    digests,
-    events,
-    file_requests,
-    files,
-    leases,
-)
+from chyme.core.store import digest_queue, digests, events, file_requests, files, leases
 from chyme.digester import Digester
 from chyme.model import Digest, File, Lane, Lease, Status, iso
 
 LEASE = timedelta(seconds=30)
-TURN = timedelta(minutes=10)  # a file's turn: after it no further digester starts in this pass
+TURN = timedelta(minutes=10)  # after this time, no further digester of the file starts in this pass
 
 
 @dataclass(frozen=True, slots=True)
 class FilePass:
-    """One pass over a file: what was asked for and when it began."""
+    """One pass over a file."""
 
     began: datetime
-    asked: bool = False  # by a person, who wants it made, not copied
-    lanes: frozenset[Lane] = frozenset({Lane.ORDINARY})  # what may begin
+    asked: bool = False  # requested by a person, who wants it made, not copied
+    lanes: frozenset[Lane] = frozenset({Lane.ORDINARY})  # what may be started
+
+
+class PassResult(Enum):
+    """How a pass over a file ended."""
+
+    DONE = "done"
+    CHANGED = "changed"  # the file has changed: scan it again before the next pass
+    STOPPED = "stopped"  # chyme is shutting down, or the disk is full
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A file that is ours for a while, and what is begun with it (None: there was nothing to do)."""
+    """A file that this process holds, and the attempt started on it (None: there was nothing to do)."""
 
     lease: Lease
     attempt: Attempt | None
-    turn: FilePass
+    file_pass: FilePass
 
 
 def claim(
@@ -56,45 +57,45 @@ def claim(
     lease = leases.take(db, file_id, owner, uuid.uuid4().hex, iso(now), iso(now + LEASE))
     if lease is None:
         return None
-    turn = FilePass(now, asked=digests.has_request(db, file_id, lanes != {Lane.ORDINARY}), lanes=lanes)
-    attempt, turn = advance(db, rules, lease, turn, now)
-    return Claim(lease, attempt, turn)
+    file_pass = FilePass(now, asked=digests.has_request(db, file_id, lanes != {Lane.ORDINARY}), lanes=lanes)
+    attempt, file_pass = advance(db, rules, lease, file_pass, now)
+    return Claim(lease, attempt, file_pass)
 
 
 def advance(
     db: Connection,
     rules: Rules,
     lease: Lease,
-    turn: FilePass,
+    file_pass: FilePass,
     now: datetime,
     moved: bool = False,
     known: File | None = None,
 ) -> tuple[Attempt | None, FilePass]:
-    """Settle what needs no work, then begin the next digester; without one, release the file.
+    """Settle what needs no work, then start the next digester; if there is none, release the file.
 
-    `moved`: something was settled before, so the document's row must follow.
+    `moved`: something was settled before, so the document's row must be updated.
     """
     file = known or files.by_id(db, lease.file_id)
     while True:
         if file is None or file.vanished_at is not None:
             leases.release(db, lease)
-            return None, turn
+            return None, file_pass
         for request_id, again in file_requests.of_file(db, file.id):
             make_again(db, rules, file.id, again, iso(now))
             file_requests.remove(db, request_id)
-            turn = FilePass(now, asked=True, lanes=turn.lanes)
+            file_pass = FilePass(now, asked=True, lanes=file_pass.lanes)
         rows = digests.of_file(db, file.id)
-        step = next_step(rules.registry, file, rows, iso(now), rules.policy.max_attempts, turn.lanes)
-        if isinstance(step, Start) and now - turn.began > TURN:
+        step = next_step(rules.registry, file, rows, iso(now), rules.policy.max_attempts, file_pass.lanes)
+        if isinstance(step, Start) and now - file_pass.began > TURN:
             digest_queue.push_back(db, file.id)
             step = None
         match step:
             case None:
-                digests.update_lanes(db, file.id, _elsewhere(rules, rows, turn.lanes))
+                digests.update_lanes(db, file.id, _elsewhere(rules, rows, file_pass.lanes))
                 if moved:
                     update_document(db, rules, file, rows, iso(now))
                 leases.release(db, lease)
-                return None, turn
+                return None, file_pass
             case Skip(_, outputs) | Wait(_, outputs, _):
                 outcome = Waiting(step.upstream) if isinstance(step, Wait) else NotApplicable()
                 for name in outputs:
@@ -104,17 +105,17 @@ def advance(
                     settle(db, rules, file, name, verdict, None, rows.get(name), None, iso(now))
                 moved = True
             case Start(digester, outputs, input_hash):
-                if not turn.asked and reuse(db, rules, file, digester, outputs, input_hash, rows, iso(now)):
+                if not file_pass.asked and reuse(db, rules, file, digester, outputs, input_hash, rows, iso(now)):
                     moved = True
                     continue
                 _register_missing(db, rules, file, rows, iso(now))
                 if moved:
                     update_document(db, rules, file, rows, iso(now))
-                return _start(db, rules, lease, file, digester, outputs, input_hash, rows, now), turn
+                return _start(db, rules, lease, file, digester, outputs, input_hash, rows, now), file_pass
 
 
 def _elsewhere(rules: Rules, rows: dict[str, Digest], lanes: frozenset[Lane]) -> dict[str, int]:
-    """The outputs that are to be made in another lane than these."""
+    """The unsettled outputs that belong to other lanes, with those lanes."""
     return {
         name: int(digester.runs.lane)
         for digester in rules.registry
@@ -130,7 +131,7 @@ def _register_missing(db: Connection, rules: Rules, file: File, rows: dict[str, 
 
 
 def register(db: Connection, rules: Rules, file: File, now: str) -> None:
-    """Write all rows a file should have: todo or skipped, by its kind alone."""
+    """Add the missing rows of a file: todo or skipped, depending only on its kind."""
     digests.register(db, file.id, file.path, rules.applicable_outputs(file), "not applicable", now)
 
 
@@ -161,16 +162,16 @@ def record(
     rules: Rules,
     attempt: Attempt,
     verdicts: Sequence[tuple[str, Verdict, PreparedOutput | None]],
-    turn: FilePass,
+    file_pass: FilePass,
     now: datetime,
     took_ms: int,
 ) -> tuple[Attempt | None, FilePass]:
-    """Write the verdicts and all that belongs to them, and begin the next digester: one transaction.
+    """Write the verdicts with everything that belongs to them, and start the next digester, in one transaction.
 
-    A worker that lost its lease, or whose file has changed meanwhile, changes nothing.
+    A worker that lost its lease changes nothing; if the file has changed meanwhile, the verdicts are dropped.
     """
     if not leases.is_held(db, attempt.lease):
-        return None, turn
+        return None, file_pass
     file = files.by_id(db, attempt.file.id)
     if file is not None and file.generation == attempt.file.generation:
         rows = digests.of_file(db, file.id)
@@ -182,7 +183,7 @@ def record(
                 keep_capture(db, rules, file, name, verdict, took_ms, iso(now))
             else:
                 settle(db, rules, file, name, verdict, prepared, row, took_ms, iso(now), attempt)
-    return advance(db, rules, attempt.lease, turn, now, moved=True, known=file)
+    return advance(db, rules, attempt.lease, file_pass, now, moved=True, known=file)
 
 
 def return_attempt(
@@ -192,7 +193,7 @@ def return_attempt(
     verdicts: Sequence[tuple[str, Verdict, PreparedOutput | None]],
     now: datetime,
 ) -> None:
-    """Give an attempt back and let the file go: it must be looked at again first."""
+    """Undo an interrupted attempt and release the file: it must be scanned again first."""
     if not leases.is_held(db, attempt.lease):
         return
     rows = digests.of_file(db, attempt.file.id)

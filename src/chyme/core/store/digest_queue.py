@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from sqlite3 import Connection
 
 from chyme.core.store.digests import KEPT_WAITING, LANE_SPACING
+from chyme.core.store.remaining_work import count_begun
 from chyme.model import Lane
 
 
@@ -27,7 +28,7 @@ def list_due(
 ) -> list[DueFile]:
     """The next files with something to do in this lane: requested by a person, then new, then again; small before
     large; then retries."""
-    found: dict[int, DueFile] = {}
+    values = {"now": now, "limit": limit + len(busy), **_weight_range(lane)}
     rows = db.execute(
         """
         SELECT file_id, (SELECT max(interruptions) FROM digests d WHERE d.file_id = digests.file_id)
@@ -36,11 +37,9 @@ def list_due(
            AND NOT EXISTS (SELECT 1 FROM processing_locks l WHERE l.file_id = digests.file_id AND l.lease_until > :now)
          GROUP BY priority, weight, file_id ORDER BY priority, weight, file_id LIMIT :limit
         """,
-        {"now": now, "limit": limit + len(busy), **_weight_range(lane)},
+        values,
     )
-    for file_id, interruptions in rows:
-        if file_id not in busy:
-            found.setdefault(file_id, DueFile(file_id, interruptions >= 2))
+    found = {file_id: interruptions for file_id, interruptions in rows if file_id not in busy}
     if len(found) < limit:
         rows = db.execute(
             """
@@ -52,12 +51,12 @@ def list_due(
                                 WHERE l.file_id = digests.file_id AND l.lease_until > :now)
              ORDER BY retry_at LIMIT :limit
             """,
-            {"now": now, "limit": limit + len(busy), **_weight_range(lane)},
+            values,
         )
         for file_id, interruptions in rows:
             if file_id not in busy:
-                found.setdefault(file_id, DueFile(file_id, interruptions >= 2))
-    return list(found.values())[:limit]
+                found.setdefault(file_id, interruptions)
+    return [DueFile(file_id, interruptions >= 2) for file_id, interruptions in found.items()][:limit]
 
 
 def list_due_among(
@@ -106,14 +105,7 @@ def change_lane(db: Connection, digester: str, lane: int) -> int:
 def count_unfinished(db: Connection) -> tuple[int, int, int]:
     """How many digests of files on disk are todo, in progress, and failed with a retry to come."""
     todo = db.execute("SELECT count(*) FROM digests INDEXED BY digests_todo WHERE status = 'todo' AND held = 0")
-    running = db.execute("SELECT count(*) FROM digests INDEXED BY digests_running WHERE status = 'in-progress'")
-    retries = db.execute(
-        """
-        SELECT count(*) FROM digests INDEXED BY digests_retry
-         WHERE status = 'failed' AND settled = 0 AND retry_at IS NOT NULL AND held = 0
-        """
-    )
-    return todo.fetchone()[0], running.fetchone()[0], retries.fetchone()[0]
+    return todo.fetchone()[0], *count_begun(db)
 
 
 def count_unfinished_among(db: Connection, file_ids: Collection[int]) -> tuple[int, int, int]:

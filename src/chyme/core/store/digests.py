@@ -10,10 +10,7 @@ from typing import Any
 
 from chyme.model import Digest, Status
 
-_COLUMNS = (
-    "id, file_id, file_path, digester, status, error, error_category, attempts, interruptions, settled, retry_at, "
-    "recipe, input_hash, content_hash, run_id, sqlar_name, duration_ms, created_at, updated_at, provider"
-)
+_COLUMNS = ", ".join(Digest._fields)
 PERSON, NEW, AGAIN = 0, 1, 2  # priorities
 KEPT = "kept"  # the recipe of what could not be captured again: out of date, and never copied to other files
 KEPT_WAITING = "kept until an engine is there"  # the same, and tried again once an engine is available
@@ -263,9 +260,8 @@ def delete_all(db: Connection, file_id: int) -> None:
 
 def cascade(db: Connection, file_id: int, outputs: Iterable[str], now: str) -> int:
     """An upstream changed: make these again. Old content stays available until replaced."""
-    changed = 0
-    for name in outputs:
-        changed += db.execute(
+    return sum(
+        db.execute(
             """
             UPDATE digests
                SET status = 'todo', settled = 0, attempts = 0, error = NULL, error_category = NULL, retry_at = NULL,
@@ -275,22 +271,19 @@ def cascade(db: Connection, file_id: int, outputs: Iterable[str], now: str) -> i
             """,
             (now, file_id, name),
         ).rowcount
-    return changed
+        for name in outputs
+    )
 
 
-def wake(db: Connection, file_id: int, outputs: Iterable[str], now: str) -> int:
+def wake(db: Connection, file_id: int, outputs: Iterable[str], now: str) -> None:
     """An upstream settled: these no longer wait for it."""
-    changed = 0
-    for name in outputs:
-        changed += db.execute(
-            """
-            UPDATE digests
-               SET status = 'todo', error = NULL, error_category = NULL, provider = NULL, updated_at = ?
-             WHERE file_id = ? AND digester = ? AND status = 'failed' AND error_category = 'dependency'
-            """,
-            (now, file_id, name),
-        ).rowcount
-    return changed
+    db.executemany(
+        """
+        UPDATE digests SET status = 'todo', error = NULL, error_category = NULL, provider = NULL, updated_at = ?
+         WHERE file_id = ? AND digester = ? AND status = 'failed' AND error_category = 'dependency'
+        """,
+        [(now, file_id, name) for name in outputs],
+    )
 
 
 def retry_failed(

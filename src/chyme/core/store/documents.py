@@ -40,11 +40,7 @@ def of_file(db: Connection, file_id: int) -> DocumentRow | None:
     ).fetchone()
     if row is None:
         return None
-    id_, title, summary, date, language, tags, state, reason, degraded, moved_at, *rest = row
-    return DocumentRow(
-        *(id_, title, summary, date, language, tuple(json.loads(tags)), state, reason, bool(degraded), moved_at),
-        *rest,
-    )
+    return DocumentRow(*(*row[:5], tuple(json.loads(row[5])), *row[6:8], bool(row[8]), *row[9:]))
 
 
 def register(db: Connection, file_id: int, now: str) -> None:
@@ -81,17 +77,14 @@ def set_found_title(db: Connection, file_id: int, title: str | None) -> bool:
     return db.execute(statement, (title, file_id, title)).rowcount == 1
 
 
-def complete_titled(db: Connection, file_id: int) -> bool:
-    """Complete a document that lacked only a title and has one now. Returns whether it did."""
-    return (
-        db.execute(
-            """
-            UPDATE documents SET state = 'completed', reason = NULL
-             WHERE file_id = ? AND state = 'needs-classification' AND reason = ? AND title IS NOT NULL
-            """,
-            (file_id, NO_TITLE),
-        ).rowcount
-        == 1
+def complete_titled(db: Connection, file_id: int) -> None:
+    """Complete a document that lacked only a title and has one now."""
+    db.execute(
+        """
+        UPDATE documents SET state = 'completed', reason = NULL
+         WHERE file_id = ? AND state = 'needs-classification' AND reason = ? AND title IS NOT NULL
+        """,
+        (file_id, NO_TITLE),
     )
 
 
@@ -106,24 +99,15 @@ def describe(
 ) -> bool:
     """Set what the document is about. Returns whether that changed."""
     tags_json = json.dumps(list(tags), ensure_ascii=False)
-    return (
-        db.execute(
-            """
-            UPDATE documents SET title = :title, summary = :summary, date = :date, language = :language, tags = :tags
-             WHERE file_id = :file
-               AND (title, summary, date, language, tags) IS NOT (:title, :summary, :date, :language, :tags)
-            """,
-            {
-                "title": title,
-                "summary": summary,
-                "date": date,
-                "language": language,
-                "tags": tags_json,
-                "file": file_id,
-            },
-        ).rowcount
-        == 1
-    )
+    changed = db.execute(
+        """
+        UPDATE documents SET title = :title, summary = :summary, date = :date, language = :language, tags = :tags
+         WHERE file_id = :file
+           AND (title, summary, date, language, tags) IS NOT (:title, :summary, :date, :language, :tags)
+        """,
+        {"title": title, "summary": summary, "date": date, "language": language, "tags": tags_json, "file": file_id},
+    ).rowcount
+    return changed == 1
 
 
 def set_thumbnail(db: Connection, file_id: int, output: str, pages: int | None) -> None:
@@ -176,3 +160,38 @@ def counts(db: Connection, stale_before: str) -> dict[str, int]:
     return {
         state: found.get(state, 0) for state in ("processing", "stale", "completed", "needs-classification", "failed")
     }
+
+
+@dataclass(frozen=True, slots=True)
+class ExportRow:
+    """A file with its document."""
+
+    file_id: int
+    path: str
+    kind: str
+    mime: str
+    size: int
+    title: str | None
+    summary: str | None
+    date: str | None
+    language: str | None
+    tags: tuple[str, ...]
+    state: str
+    pages: int | None
+    created_at: str
+    updated_at: str
+
+
+def list_for_export(db: Connection, path: str, limit: int) -> list[ExportRow]:
+    """The next files on disk after this path, in the order of their paths; begin with ''."""
+    rows = db.execute(
+        """
+        SELECT f.id, f.path, f.kind, f.mime, f.size, d.title, d.summary, d.date, d.language, d.tags, d.state, d.pages,
+               f.created_at, f.updated_at
+          FROM files f JOIN documents d ON d.file_id = f.id
+         WHERE f.path > ? AND f.vanished_at IS NULL
+         ORDER BY f.path LIMIT ?
+        """,
+        (path, limit),
+    )
+    return [ExportRow(*(*row[:9], tuple(json.loads(row[9])), *row[10:])) for row in rows]

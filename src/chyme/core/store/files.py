@@ -15,6 +15,9 @@ _COLUMNS = (
     "id, path, name, kind, mime, dev, inode, size, mtime_ns, hash, generation, escaped, vanished_at, "
     "created_at, updated_at"
 )
+_AT_OR_BELOW = """
+    (:prefix = '' OR path = :prefix OR (path >= :prefix || '/' AND path < :prefix || '0')) AND vanished_at IS NULL
+"""
 _IN_TRASH = f"(path >= '{TRASHED}' AND path < '{TRASHED[:-1]}0')"
 
 
@@ -77,30 +80,15 @@ def folders(db: Connection, below: str = "") -> Iterator[str]:
     return (row[0] for row in rows)
 
 
-def below(db: Connection, prefix: str, limit: int = -1) -> list[File]:
+def below(db: Connection, prefix: str) -> list[File]:
     """All files at this path or in the folder of that name, not vanished."""
-    rows = db.execute(
-        f"""
-        SELECT {_COLUMNS} FROM files
-         WHERE (:prefix = '' OR path = :prefix OR (path >= :prefix || '/' AND path < :prefix || '0'))
-           AND vanished_at IS NULL
-         ORDER BY path LIMIT :limit
-        """,
-        {"prefix": prefix, "limit": limit},
-    )
+    rows = db.execute(f"SELECT {_COLUMNS} FROM files WHERE {_AT_OR_BELOW} ORDER BY path", {"prefix": prefix})
     return [_from_row(row) for row in rows]
 
 
 def ids_below(db: Connection, prefix: str) -> list[int]:
     """The same as `below`, but only the ids."""
-    rows = db.execute(
-        """
-        SELECT id FROM files
-         WHERE (:prefix = '' OR path = :prefix OR (path >= :prefix || '/' AND path < :prefix || '0'))
-           AND vanished_at IS NULL
-        """,
-        {"prefix": prefix},
-    )
+    rows = db.execute(f"SELECT id FROM files WHERE {_AT_OR_BELOW}", {"prefix": prefix})
     return [file_id for (file_id,) in rows]
 
 

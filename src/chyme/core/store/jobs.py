@@ -132,10 +132,7 @@ def find_open(db: Connection, key: str) -> Job | None:
 
 def list_jobs(db: Connection, limit: int) -> list[Job]:
     """The newest jobs; open ones first."""
-    rows = db.execute(
-        f"SELECT {_COLUMNS} FROM jobs ORDER BY finished_at IS NOT NULL, id DESC LIMIT ?",
-        (limit,),
-    )
+    rows = db.execute(f"SELECT {_COLUMNS} FROM jobs ORDER BY finished_at IS NOT NULL, id DESC LIMIT ?", (limit,))
     return [_from_row(row) for row in rows]
 
 

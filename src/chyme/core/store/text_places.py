@@ -9,6 +9,8 @@ from typing import Any
 
 from chyme.model import Place
 
+_SELECT = 'SELECT start, "end", page, heading, seconds, until, speaker, box FROM places'
+
 
 def replace(db: Connection, file_id: int, digester: str, places: Sequence[Place]) -> None:
     remove(db, file_id, digester)
@@ -38,22 +40,15 @@ def copy(db: Connection, from_file: int, to_file: int, digester: str) -> None:
 
 
 def of_digest(db: Connection, file_id: int, digester: str) -> tuple[Place, ...]:
-    rows = db.execute(
-        """
-        SELECT start, "end", page, heading, seconds, until, speaker, box
-          FROM places WHERE file_id = ? AND digester = ? ORDER BY ordinal
-        """,
-        (file_id, digester),
-    )
+    rows = db.execute(f"{_SELECT} WHERE file_id = ? AND digester = ? ORDER BY ordinal", (file_id, digester))
     return tuple(map(_from_row, rows))
 
 
 def within(db: Connection, file_id: int, digester: str, start: int, end: int) -> tuple[Place, ...]:
     """Places with a box or a time that share a character with this span."""
     rows = db.execute(
-        """
-        SELECT start, "end", page, heading, seconds, until, speaker, box
-          FROM places
+        f"""
+        {_SELECT}
          WHERE file_id = ? AND digester = ? AND start < ? AND "end" > ? AND (box NOT NULL OR seconds NOT NULL)
          ORDER BY ordinal
         """,

@@ -68,7 +68,5 @@ def set_up(form: str, verbose: bool, quiet: bool = False) -> None:
     for name in QUIET_LOGGERS:
         logging.getLogger(name).setLevel(logging.WARNING)
     muted = quiet and not (verbose or for_programs)
-    logging.getLogger("chyme.core.pipeline.progress.attempt_results").setLevel(
-        logging.ERROR if muted else logging.NOTSET
-    )
+    logging.getLogger("chyme.core.pipeline.attempt").setLevel(logging.ERROR if muted else logging.NOTSET)
     logging.getLogger("chyme.core.store.sqlite.damage").setLevel(logging.CRITICAL if muted else logging.NOTSET)

@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from chyme.core.children.frames import BadFrame, parse
-from chyme.core.children.serialization import InlineBulk, decode_outputs, encode_output
+from chyme.core.children.frames import BadFrame, InlineBulk, parse
+from chyme.core.children.serialization import decode_outputs, encode_output
 from chyme.core.files.untrusted_files import open_untrusted, write_atomically
 from chyme.digester import Calls
 from chyme.errors import DigestError

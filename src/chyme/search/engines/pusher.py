@@ -11,7 +11,7 @@ from datetime import datetime
 from sqlite3 import Connection
 from typing import NoReturn, Protocol
 
-from chyme.core.files.regular_files import open_lock, try_lock
+from chyme.core.files.untrusted_files import open_lock, try_lock
 from chyme.core.store import vault_properties
 from chyme.core.store.sqlite.database import Database
 from chyme.errors import ChymeError

@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
-from chyme.core.files.regular_files import open_regular
+from chyme.core.files.untrusted_files import open_regular
 from chyme.search.vectors.binary_codes import words_for
 
 if TYPE_CHECKING:

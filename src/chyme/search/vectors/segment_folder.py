@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from chyme.core.files.permissions import make_private_folder
-from chyme.core.files.regular_files import open_lock, open_regular
+from chyme.core.files.untrusted_files import open_lock, open_regular
 from chyme.search.vectors.segment import DamagedSegment, Label, Piece, Segment, Span, open_segment, write
 
 if TYPE_CHECKING:

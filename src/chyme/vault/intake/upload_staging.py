@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from chyme.core.files.permissions import make_private_folder
-from chyme.core.files.regular_files import try_lock
+from chyme.core.files.untrusted_files import try_lock
 from chyme.core.files.vault_folder import STATE
 
 FOLDER = "incoming"

@@ -94,11 +94,7 @@ def requeue_waiting(db: Connection, provider: str, now: str) -> int:
            AND (retry_at IS NOT NULL OR recipe IN (SELECT value FROM json_each(:recipes))
                 OR error_category IN ('budget', 'unavailable'))
         """,
-        {
-            "provider": provider,
-            "now": now,
-            "recipes": json.dumps(_WHEN_RESUMED),
-        },
+        {"provider": provider, "now": now, "recipes": json.dumps(_WHEN_RESUMED)},
     ).rowcount
 
 

@@ -1,4 +1,4 @@
-"""Digesters come and go. What nobody makes any more must not be waited for; what somebody makes again is made."""
+"""Skips pending outputs of removed digesters, and requeues them when their digester is back."""
 
 from __future__ import annotations
 
@@ -16,18 +16,24 @@ BATCH = 500  # digests in one transaction
 
 
 def skip_removed_outputs(database: Database, rules: Rules, now: datetime) -> int:
-    """Skip what is pending of outputs that no registered digester has. Returns how many digests."""
-    gone = removed_digesters.find_removed_outputs(database.read(), rules.outputs)
-    if not gone:
+    """Skip pending outputs that no registered digester makes. Returns how many digests."""
+    removed = removed_digesters.find_removed_outputs(database.read(), rules.outputs)
+    if not removed:
         return 0
-    database.write(lambda db: [removed_digesters.stop_waiting(db, name) for name in gone])
+    database.write(lambda db: [removed_digesters.stop_waiting(db, name) for name in removed])
     return _in_batches(
-        database, rules, gone, removed_digesters.skip_pending, Status.SKIPPED, removed_digesters.NO_DIGESTER, iso(now)
+        database,
+        rules,
+        removed,
+        removed_digesters.skip_pending,
+        Status.SKIPPED,
+        removed_digesters.NO_DIGESTER,
+        iso(now),
     )
 
 
 def requeue_restored_outputs(database: Database, rules: Rules, now: datetime) -> int:
-    """Have made what was let go while the digester of today's outputs was not there. Returns how many digests."""
+    """Requeue outputs that were skipped while their digester was missing. Returns how many digests."""
     return _in_batches(database, rules, rules.outputs, removed_digesters.requeue_skipped, Status.TODO, None, iso(now))
 
 
@@ -36,7 +42,7 @@ def _in_batches(
     rules: Rules,
     outputs: Sequence[str],
     change: Callable[[Connection, str, str, int], list[int]],
-    becomes: Status,
+    status: Status,
     detail: str | None,
     now: str,
 ) -> int:
@@ -44,7 +50,7 @@ def _in_batches(
         for name in outputs:
             if changed := change(db, name, now, BATCH):
                 for file_id in changed:
-                    _follow(db, rules, file_id, name, becomes, detail, now)
+                    _update_dependents(db, rules, file_id, name, status, detail, now)
                 return len(changed)
         return 0
 
@@ -54,14 +60,14 @@ def _in_batches(
     return total
 
 
-def _follow(
-    db: Connection, rules: Rules, file_id: int, name: str, becomes: Status, detail: str | None, now: str
+def _update_dependents(
+    db: Connection, rules: Rules, file_id: int, name: str, status: Status, detail: str | None, now: str
 ) -> None:
-    """Whoever waits for the digest, and the document, learn of it."""
+    """Record an event, wake what waits for the digest, and update the document."""
     file = files.by_id(db, file_id)
     if file is None:
         return
-    events.record(db, now, "digest", file_id, file.path, name, becomes, detail)
-    if becomes is Status.SKIPPED:
+    events.record(db, now, "digest", file_id, file.path, name, status, detail)
+    if status is Status.SKIPPED:
         output_updates.requeue_readers(db, rules, file, name, False, now)
     output_updates.update_document(db, rules, file, digests.of_file(db, file_id), now)

@@ -1,1 +1,0 @@
-"""Making digests again: one document, many files, outdated ones."""
