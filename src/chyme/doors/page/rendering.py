@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,6 @@ from urllib.parse import quote
 from fastapi import Request
 from fastapi.responses import HTMLResponse
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup, escape
 
 from chyme import __version__
 from chyme.text.control_characters import printable
@@ -75,22 +73,17 @@ def format_age(timestamp: str | None) -> str:
     return "just now"
 
 
-def mark_matches(text: str, marks: Sequence[Sequence[int]]) -> Markup:
-    """Return a snippet with its matches in <mark>, everything else escaped."""
-    pieces, position = [], 0
-    for start, end in marks:
-        pieces += [escape(text[position:start]), Markup("<mark>"), escape(text[start:end]), Markup("</mark>")]
-        position = end
-    return Markup("").join([*pieces, escape(text[position:])])
-
-
 def _fingerprint() -> str:
-    """Return a short hash of scripts and styles: browsers cache them until it changes."""
+    """Return a short hash of scripts and styles."""
     hasher = hashlib.sha256()
-    for path in sorted(STATIC.iterdir()):
+    for path in sorted(path for path in STATIC.rglob("*") if path.is_file()):
         hasher.update(path.read_bytes())
     return hasher.hexdigest()[:10]
 
+
+# Part of the address of scripts and styles, so that browsers cache them until it changes. It is a folder in the path
+# and not a query: a relative import in a script then leads to the same version.
+STATIC_VERSION = _fingerprint()
 
 _templates = Environment(
     loader=PackageLoader("chyme.doors.page"),
@@ -100,4 +93,4 @@ _templates = Environment(
     lstrip_blocks=True,
 )
 _templates.filters.update(encode_path=encode_path, size=size, clock=format_time, ago=format_age, printable=printable)
-_templates.globals.update(marked=mark_matches, version=_fingerprint(), release=__version__)
+_templates.globals.update(static=f"/static/{STATIC_VERSION}", release=__version__)
