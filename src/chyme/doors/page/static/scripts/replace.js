@@ -58,8 +58,8 @@ function findAgain(root, described, usesNextRow) {
 
 /* ---- the state of elements with a key ---- */
 
-const isTickable = (element) => element.type === "checkbox" || element.type === "radio";
-const isTextField = (element) => element instanceof HTMLTextAreaElement || (element instanceof HTMLInputElement && !isTickable(element) && element.type !== "file");
+const isTickable = (element) => /^(checkbox|radio)$/.test(element.type);
+const isTextField = (element) => /^(INPUT|TEXTAREA)$/.test(element.tagName) && !/^(checkbox|radio|file)$/.test(element.type);
 
 /** Keyed elements by a name that is unique in `root`. */
 function keyedElements(root) {
@@ -106,8 +106,9 @@ function keepState(root, change, { fallback = (now) => firstControl(now) || main
   const fromRow = described?.row ? described : { rowIndex: 0 };
   const wanted = goTo ? { row: goTo.row, rowIndex: fromRow.rowIndex, key: fromRow.key || goTo.key } : described;
   const again = !goTo && active === root ? null : findAgain(now, wanted, usesNextRow);
-  (again || fallback(now)).focus({ preventScroll: true });
-  if (again && selection?.[0] != null && isTextField(again)) again.setSelectionRange(...selection);
+  again?.focus({ preventScroll: true });
+  if (!again || document.activeElement !== again) fallback(now).focus({ preventScroll: true }); // it is gone, or disabled
+  else if (selection?.[0] != null && isTextField(again)) again.setSelectionRange(...selection);
 }
 
 /**

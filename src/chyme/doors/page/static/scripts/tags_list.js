@@ -8,6 +8,9 @@ export const list = byId("tags-list");
 export const search = byId("tags-q");
 export const chosen = new Map(); // tag → number of its files
 const order = byId("tags-sort");
+const observer = new IntersectionObserver((entries) => {
+  for (const entry of entries) if (entry.isIntersecting) showMore(entry.target);
+}, { rootMargin: "600px" });
 let request = null;
 let typingTimer = 0;
 let goTo = null; // the row to be focused next, such as that of a tag under its new name
@@ -39,10 +42,6 @@ export function prepareList() {
   const more = list.querySelector(".tag-more");
   if (more) observer.observe(more);
 }
-
-const observer = new IntersectionObserver((entries) => {
-  for (const entry of entries) if (entry.isIntersecting) showMore(entry.target);
-}, { rootMargin: "600px" });
 
 async function showMore(row) {
   observer.unobserve(row);

@@ -1,4 +1,4 @@
-/* Playing a few seconds of somebody's voice. */
+/* Playing a few seconds of a person's voice. */
 
 import { encodePath } from "./format.js";
 import { base } from "./page_context.js";
