@@ -147,6 +147,20 @@ def test_a_tab_that_nobody_sees_takes_no_connection(house: House, page: Page) ->
     eventually(lambda: page.evaluate("true") and streams)
 
 
+def test_events_are_asked_for_when_every_script_can_hear_them(house: House, page: Page) -> None:
+    streams: list[str] = []
+    late: list[Route] = []
+    page.on("request", lambda one: streams.append(one.url) if "/api/events" in one.url else None)
+    page.route("**/scripts/vault.js", lambda route, _: late.append(route))
+    page.goto(house.base + "/", wait_until="commit")
+    eventually(lambda: page.evaluate("true") and late)
+    page.locator("[data-theme-toggle]").first.click()
+    expect(page.locator("html")).to_have_attribute("data-theme", re.compile("."))  # the frame's own script has run
+    assert not streams
+    late[0].continue_()
+    eventually(lambda: page.evaluate("true") and streams)
+
+
 def test_a_page_that_comes_back_from_the_browsers_cache_is_alive(house: House, page: Page) -> None:
     streams: list[str] = []
     page.on("request", lambda one: streams.append(one.url) if "/api/events" in one.url else None)

@@ -4,7 +4,7 @@ import { openDialog } from "./dialogs.js";
 import { byId, dispatch } from "./dom.js";
 import { registerKey, showHelp } from "./keyboard.js";
 import { base, mayWrite } from "./page_context.js";
-import { connect } from "./server_events.js";
+import { listenToServer } from "./server_events.js";
 import { toggleTheme } from "./theme_toggle.js";
 
 const PAGES = [["v", "/", "vault"], ["p", "/people", "people"], ["t", "/tags", "tags"], ["a", "/activity", "activity"], ["s", "/settings", "settings"]];
@@ -25,4 +25,5 @@ document.addEventListener("click", (event) => {
   else if (target.closest("[data-theme-toggle]")) toggleTheme();
 });
 
-if (byId("status")) connect();
+// Later than this script: the page's others, which may still be loading, would miss events.
+if (byId("status")) document.addEventListener("DOMContentLoaded", listenToServer);

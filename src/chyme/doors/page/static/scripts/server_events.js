@@ -13,9 +13,20 @@ let hideTimer = 0;
 let disconnectedTimer = 0;
 let retryMs = 1000;
 
-/** Connect, unless there is a connection or the page is hidden. */
-export function connect() {
-  if (source || document.hidden || !("EventSource" in window)) return;
+/** Stay connected while the page is visible. */
+export function listenToServer() {
+  connect();
+  document.addEventListener("visibilitychange", () => {
+    clearTimeout(hideTimer);
+    if (document.hidden) hideTimer = setTimeout(disconnect, HIDDEN_MS);
+    else connect();
+  });
+  addEventListener("pagehide", disconnect);
+  addEventListener("pageshow", (event) => { if (event.persisted) connect(); }); // from the back/forward cache
+}
+
+function connect() {
+  if (source || document.hidden) return;
   source = new EventSource(`${base}/api/events${lastId ? `?after=${encodeURIComponent(lastId)}` : ""}`);
   source.addEventListener("open", () => { retryMs = 1000; clearTimeout(disconnectedTimer); disconnectedTimer = 0; });
   source.addEventListener("error", () => {
@@ -50,11 +61,3 @@ function disconnect() {
   clearTimeout(disconnectedTimer);
   disconnectedTimer = 0;
 }
-
-document.addEventListener("visibilitychange", () => {
-  clearTimeout(hideTimer);
-  if (document.hidden) hideTimer = setTimeout(disconnect, HIDDEN_MS);
-  else connect();
-});
-addEventListener("pagehide", disconnect);
-addEventListener("pageshow", (event) => { if (event.persisted) connect(); }); // from the back/forward cache
