@@ -9,5 +9,8 @@ export function create(tag, properties = {}, ...children) {
   return element;
 }
 
+/** Whether a click is meant for the page itself, and not for a new tab or an element that has handled it. */
+export const isPlainClick = (event) => !(event.defaultPrevented || event.button || event.ctrlKey || event.metaKey || event.shiftKey);
+
 /** Dispatch an event of the page on the document. */
 export const dispatch = (name, detail) => document.dispatchEvent(new CustomEvent(name, { detail }));

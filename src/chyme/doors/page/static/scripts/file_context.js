@@ -4,6 +4,7 @@ import { encodePath } from "./format.js";
 
 export const page = document.querySelector("[data-file]");
 export const path = page.dataset.path;
+export const find = (selector) => page.querySelector(selector);
 export const fileAddress = `/api/files/${encodePath(path)}`;
 
 /** Call `action` when a button is pressed. The page listens, since buttons come and go with their parts. */

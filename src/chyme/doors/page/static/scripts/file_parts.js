@@ -6,13 +6,12 @@
 import { create, dispatch } from "./dom.js";
 import { keepContent } from "./file_content.js";
 import { page, path } from "./file_context.js";
+import { oneAtATime } from "./one_at_a_time.js";
 import { firstControl, hasHtml, rememberHtml, replaceElement } from "./replace.js";
 import { fetchFragment } from "./server.js";
 
 const TIMEOUT_MS = 20000;
 const waiting = new Map(); // name of a part → the new part, while the old one is being edited
-let isFetching = false;
-let isAskedAgain = false;
 let timer = 0;
 let isLeaving = false; // to the page of the same file under its new name
 
@@ -66,32 +65,19 @@ function insert(part) {
 }
 
 /** Fetch all parts and replace those that have changed. */
-export async function refresh() {
+export const refresh = oneAtATime(async () => {
   if (!page.isConnected) return;
-  if (isFetching) {
-    isAskedAgain = true;
-    return;
-  }
-  isFetching = true;
-  try {
-    const fresh = await fetchFragment(`/ui/file/parts?path=${encodeURIComponent(path)}`, AbortSignal.timeout(TIMEOUT_MS)).catch((error) => error);
-    if (fresh.status === 404) await showVanished();
-    if (fresh instanceof Error || !page.isConnected) return; // the next event tries again
-    const changed = [...fresh.querySelectorAll("[data-stub]")].filter((stub) => {
-      const part = findPart(stub.dataset.stub);
-      return part && part.dataset.version !== stub.dataset.version;
-    });
-    replaceChanged(fresh);
-    dispatch("chyme:parts");
-    if (changed.length) await replaceStage(changed.map((stub) => stub.dataset.stub));
-  } finally {
-    isFetching = false;
-    if (isAskedAgain) {
-      isAskedAgain = false;
-      refreshSoon();
-    }
-  }
-}
+  const fresh = await fetchFragment(`/ui/file/parts?path=${encodeURIComponent(path)}`, AbortSignal.timeout(TIMEOUT_MS)).catch((error) => error);
+  if (fresh.status === 404) await showVanished();
+  if (fresh instanceof Error || !page.isConnected) return; // the next event tries again
+  const changed = [...fresh.querySelectorAll("[data-stub]")].filter((stub) => {
+    const part = findPart(stub.dataset.stub);
+    return part && part.dataset.version !== stub.dataset.version;
+  });
+  replaceChanged(fresh);
+  dispatch("chyme:parts");
+  if (changed.length) await replaceStage(changed.map((stub) => stub.dataset.stub));
+}, refreshSoon);
 
 async function replaceStage(names) {
   const stage = await fetchFragment(`/ui/file/stage?path=${encodeURIComponent(path)}&${location.search.slice(1)}`).catch(() => null);

@@ -1,5 +1,6 @@
 /* Places in a file: boxes on a picture, and the passage that a search has found. */
 
+import { create } from "./dom.js";
 import { onButton, page } from "./file_context.js";
 
 /* ---- boxes on a picture ---- */
@@ -53,9 +54,7 @@ function markIn(root) {
     const pieces = [];
     let position = 0;
     for (const match of text.matchAll(pattern)) {
-      const mark = document.createElement("mark");
-      mark.textContent = match[0];
-      pieces.push(text.slice(position, match.index), mark);
+      pieces.push(text.slice(position, match.index), create("mark", { textContent: match[0] }));
       position = match.index + match[0].length;
     }
     if (pieces.length) node.replaceWith(...pieces, text.slice(position));

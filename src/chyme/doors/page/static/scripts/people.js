@@ -2,6 +2,7 @@
 
 import { editInPlace } from "./edit_in_place.js";
 import { capitalise } from "./format.js";
+import { oneAtATime } from "./one_at_a_time.js";
 import { base } from "./page_context.js";
 import { main, replaceElement } from "./replace.js";
 import { callApi, fetchFragment } from "./server.js";
@@ -10,18 +11,11 @@ import { stopSample, toggleSample } from "./voice_samples.js";
 
 const page = document.querySelector("[data-people]");
 const person = page.dataset.one; // whose page it is; missing on the page of all people
-let isFetching = false;
-let isAskedAgain = false;
 let goTo = null; // the row to be focused next, where the pressed button does nothing any more
 
 /** Fetch the list and replace it, unless a name is being edited. */
-async function refresh() {
+const refresh = oneAtATime(async () => {
   if (page.querySelector("[data-editing]")) return;
-  if (isFetching) {
-    isAskedAgain = true;
-    return;
-  }
-  isFetching = true;
   try {
     const fresh = await fetchFragment(person ? `/ui/people/${person}` : "/ui/people");
     stopSample();
@@ -30,14 +24,8 @@ async function refresh() {
     showChosen();
   } catch (error) {
     if (person && error.status === 404) location.assign(`${base}/people`); // merged with another person
-  } finally {
-    isFetching = false;
-    if (isAskedAgain) {
-      isAskedAgain = false;
-      refresh();
-    }
   }
-}
+});
 
 async function undo() {
   try {

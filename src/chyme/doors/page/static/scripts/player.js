@@ -1,6 +1,6 @@
 /* The player of a recording or a film. */
 
-import { page } from "./file_context.js";
+import { find } from "./file_context.js";
 import { formatTime } from "./format.js";
 import { registerKey } from "./keyboard.js";
 import { showToast } from "./toasts.js";
@@ -8,7 +8,6 @@ import { followSpeech, readTranscript, showSpeech, showTarget } from "./transcri
 
 let media = null;
 
-const find = (selector) => page.querySelector(selector);
 const duration = () => (media && Number.isFinite(media.duration) && media.duration) || Number(find("[data-player]").dataset.duration) || 0;
 const isPlaying = () => Boolean(media && !media.paused);
 

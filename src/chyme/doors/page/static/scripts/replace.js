@@ -6,6 +6,8 @@
  * says in an attribute what it stands for) all these need to be unique in that row only.
  */
 
+import { byId } from "./dom.js";
+
 const ROW_ATTRIBUTES = ["data-path", "data-tag", "data-person", "data-voice"];
 const ROWS = ROW_ATTRIBUTES.map((name) => `[${name}]`).join(", ");
 const KEYED = "[data-key], [id]";
@@ -87,7 +89,7 @@ function writeState(element, { top, left, isPopover, ...properties }) {
 /* ---- replacing ---- */
 
 /** The page's main part, which takes the focus where nothing smaller is left. */
-export const main = () => document.getElementById("main");
+export const main = () => byId("main");
 
 /** The first button or link of a part. */
 export const firstControl = (part) => part.querySelector(CONTROLS);

@@ -18,9 +18,10 @@ function signedOutError(isUnsaved) {
   return Object.assign(new Error(text), { isShown: true });
 }
 
-function parseJson(text) {
+/** The value, or null if the text is no JSON. */
+export function parseJson(text) {
   try {
-    return text ? JSON.parse(text) : null;
+    return JSON.parse(text);
   } catch (error) {
     return null;
   }
@@ -29,11 +30,10 @@ function parseJson(text) {
 /** The reason in an API's response that is no success. */
 export const problemOf = (status, payload) => (payload && payload.detail) || `The server answered ${status}.`;
 
-/** Call the API and return the JSON it answers with. `body` is sent as JSON, or as it is if it is a form. */
+/** Call the API with `body` as JSON, and return the JSON it answers with. */
 export async function callApi(method, path, body) {
   const options = { method, headers: { Accept: "application/json" } };
-  if (body instanceof FormData) options.body = body;
-  else if (body !== undefined) {
+  if (body !== undefined) {
     options.headers["Content-Type"] = "application/json";
     options.body = JSON.stringify(body);
   }

@@ -1,7 +1,7 @@
 /* The transcript of a recording: it follows the player, its words can be clicked, and it can be searched. */
 
 import { create } from "./dom.js";
-import { page } from "./file_context.js";
+import { find, page } from "./file_context.js";
 
 let lines = []; // {node, start, end, words: [{node, start, end}] or null, text}
 let currentLine = null;
@@ -9,7 +9,6 @@ let currentWord = null;
 let scrolledAt = 0; // when this script scrolled: scrolling by the person ends following
 let player = null; // {seek, isPlaying}
 
-const find = (selector) => page.querySelector(selector);
 const isFollowing = () => find("[data-follow]").getAttribute("aria-pressed") === "true";
 
 /** Read the lines of the transcript that is shown, and react to clicks and scrolling in it. */

@@ -3,7 +3,7 @@
 import { byId, create, dispatch } from "./dom.js";
 import { printable } from "./format.js";
 import { base } from "./page_context.js";
-import { problemOf } from "./server.js";
+import { parseJson, problemOf } from "./server.js";
 import { showToast } from "./toasts.js";
 
 const AT_ONCE = 3;
@@ -69,12 +69,7 @@ function upload({ file, folder, line }) {
 }
 
 function showResult(line, { status, responseText }) {
-  let response = null;
-  try {
-    response = JSON.parse(responseText);
-  } catch (error) {
-    /* it is no JSON when the connection broke */
-  }
+  const response = parseJson(responseText);
   const isOk = status >= 200 && status < 300;
   const problem = isOk ? response.files.map((file) => file.problem).find(Boolean) : status ? problemOf(status, response) : "The connection broke.";
   if (problem) {

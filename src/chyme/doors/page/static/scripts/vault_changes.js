@@ -1,5 +1,6 @@
 /* Files that change, come or go while the vault's list is shown. */
 
+import { create, isPlainClick } from "./dom.js";
 import { encodePath } from "./format.js";
 import { callApi, fetchFragment } from "./server.js";
 import { showProblem, showToast } from "./toasts.js";
@@ -82,10 +83,8 @@ async function refreshHits(paths) {
 
 function offerNew(count) {
   if (!count) return;
-  const button = results().querySelector("[data-show-new]") || document.createElement("button");
+  const button = results().querySelector("[data-show-new]") || create("button", { type: "button", className: "btn btn-s show-new" });
   const sum = Number(button.dataset.showNew || 0) + count;
-  button.type = "button";
-  button.className = "btn btn-s show-new";
   button.dataset.showNew = sum;
   button.textContent = `${sum} new – show`;
   if (!button.isConnected) results().prepend(button);
@@ -167,7 +166,7 @@ async function retry(button) {
 }
 
 vault.addEventListener("click", (event) => {
-  if (event.defaultPrevented || event.button || event.ctrlKey || event.metaKey || event.shiftKey) return;
+  if (!isPlainClick(event)) return;
   const button = event.target.closest("[data-retry]");
   if (button) retry(button);
   if (event.target.closest("[data-show-new]")) showView(location.search, "");

@@ -1,5 +1,6 @@
 /* The vault's endless list: sheets of cards are fetched when they come near and emptied when they are far away. */
 
+import { create } from "./dom.js";
 import { fetchFragment } from "./server.js";
 import { showProblem } from "./toasts.js";
 import { prepareCards, vault } from "./vault_cards.js";
@@ -41,11 +42,9 @@ function onFar(entries) {
 function emptySheet(sheet, height) {
   sheet.setAttribute("data-empty", "");
   if (sheet.tagName === "TBODY") {
-    const gap = document.createElement("tr");
-    gap.className = "gap";
-    gap.append(document.createElement("td"));
-    gap.firstChild.style.height = `${height}px`;
-    sheet.replaceChildren(gap);
+    const cell = create("td");
+    cell.style.height = `${height}px`;
+    sheet.replaceChildren(create("tr", { className: "gap" }, cell));
   } else {
     sheet.style.height = `${height}px`;
     sheet.replaceChildren();

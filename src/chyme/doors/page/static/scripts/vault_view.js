@@ -1,6 +1,6 @@
 /* Moving between views of the vault (folders, filters, questions, orders) without loading the page. */
 
-import { byId, dispatch } from "./dom.js";
+import { byId, dispatch, isPlainClick } from "./dom.js";
 import { base } from "./page_context.js";
 import { main, replaceContent } from "./replace.js";
 import { fetchFragment } from "./server.js";
@@ -86,7 +86,7 @@ export function watchForOtherView() {
 }
 
 vault.addEventListener("click", (event) => {
-  if (event.defaultPrevented || event.button || event.ctrlKey || event.metaKey || event.shiftKey) return;
+  if (!isPlainClick(event)) return;
   const link = event.target.closest("a[data-go]");
   if (link) {
     event.preventDefault();
