@@ -86,7 +86,7 @@ def test_what_was_typed_ticked_opened_closed_and_scrolled_stays(part: Page) -> N
     assert not part.evaluate("[...document.querySelectorAll('#part *')].some(one => one.isOld)")
     expect(part.locator("#words")).to_have_value("half a wo")
     expect(part.locator("[data-key=note]")).to_have_value("a note")
-    expect(part.locator("#sent")).to_have_value("newer")  # nobody had changed it
+    expect(part.locator("#sent")).to_have_value("newer")  # it was not changed
     expect(part.locator("[data-key=box]")).to_be_checked()
     expect(part.locator("[data-key=closed]")).to_have_attribute("open", "")
     expect(part.locator("[data-key=opened]")).not_to_have_attribute("open", "")
@@ -125,6 +125,18 @@ def test_without_its_row_the_focus_goes_to_the_next_or_to_the_first_control(part
     assert active(part) == "one"
     replace(part, "<p>Nothing is left.</p>")
     expect(part.locator("#main")).to_be_focused()
+
+
+def test_without_its_control_the_focus_stays_in_its_row(part: Page) -> None:
+    part.locator("[data-tag=two] [data-key=ban]").focus()
+    replace(part, PART.replace('<button data-key="ban">Ban two</button>', ""), usesNextRow=True)
+    assert active(part) == "two"
+
+
+def test_a_part_that_has_the_focus_itself_keeps_it(part: Page) -> None:
+    part.evaluate("Object.assign(document.getElementById('part'), {tabIndex: -1}).focus()")
+    replace(part)
+    expect(part.locator("#part")).to_be_focused()
 
 
 def test_another_row_can_take_the_focus(part: Page) -> None:

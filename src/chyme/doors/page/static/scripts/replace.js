@@ -49,13 +49,14 @@ function findDescribed(within, { tag = "*", key, label }) {
   return matching(within, tag).find((element) => (key ? keyOf(element) === key : labelOf(element) === label));
 }
 
+/** The same element in the new content. With `usesNextRow` also its row's first control, or the row in its place. */
 function findAgain(root, described, usesNextRow) {
-  const rows = matching(root, ROWS);
   if (!described.row) return findDescribed(root, described);
+  const rows = matching(root, ROWS);
   const row = rows.find((candidate) => rowName(candidate) === described.row);
-  if (row || !usesNextRow || !rows.length) return row && findDescribed(row, described);
-  const next = rows[Math.min(described.rowIndex, rows.length - 1)]; // the row that has taken its place
-  return (described.key && findDescribed(next, { key: described.key })) || next.querySelector(CONTROLS);
+  if (!usesNextRow) return row && findDescribed(row, described);
+  const nearest = row || rows[Math.min(described.rowIndex, rows.length - 1)];
+  return nearest && (findDescribed(nearest, described) || firstControl(nearest));
 }
 
 /* ---- the state of elements with a key ---- */
@@ -72,16 +73,16 @@ function keyedElements(root) {
 }
 
 function readState(element) {
-  const state = { top: element.scrollTop, left: element.scrollLeft, isPopover: Boolean(element.popover) && element.matches(":popover-open") };
+  const state = { top: element.scrollTop, left: element.scrollLeft, isPopoverOpen: Boolean(element.popover) && element.matches(":popover-open") };
   if (element instanceof HTMLDetailsElement) state.open = element.open;
   if (isTextField(element) && element.value !== element.defaultValue) state.value = element.value;
   if (isTickable(element) && element.checked !== element.defaultChecked) state.checked = element.checked;
   return state;
 }
 
-function writeState(element, { top, left, isPopover, ...properties }) {
+function writeState(element, { top, left, isPopoverOpen, ...properties }) {
   Object.assign(element, properties);
-  if (isPopover && !element.matches(":popover-open")) element.showPopover();
+  if (isPopoverOpen && !element.matches(":popover-open")) element.showPopover();
   if (top) element.scrollTop = top;
   if (left) element.scrollLeft = left;
 }
@@ -104,7 +105,7 @@ function keepState(root, change, { fallback = (now) => firstControl(now) || main
   for (const [name, element] of keyedElements(now)) {
     if (states.has(name)) writeState(element, states.get(name));
   }
-  if (!described && !goTo) return;
+  if (!goTo && (!described || document.activeElement === active)) return; // the focus is elsewhere, or was not replaced
   const fromRow = described?.row ? described : { rowIndex: 0 };
   const wanted = goTo ? { row: goTo.row, rowIndex: fromRow.rowIndex, key: fromRow.key || goTo.key } : described;
   const again = !goTo && active === root ? null : findAgain(now, wanted, usesNextRow);
@@ -117,7 +118,7 @@ function keepState(root, change, { fallback = (now) => firstControl(now) || main
  * Put `fresh` in the place of `old`.
  *
  * fallback(now): the element that takes the focus when the focused one is gone; by default the first button or link.
- * usesNextRow: when a row with the focus is gone, the one that has taken its place is focused.
+ * usesNextRow: the focus stays in its row where its control is gone, and goes to the row in its place where that is gone.
  * goTo: `{row, key}`, a row that takes the focus from another one, such as "data-tag=harbour"; the key of what had the
  *   focus is preferred to this one.
  * keepsPictures: pictures with the same address are moved over, so that they do not flicker.

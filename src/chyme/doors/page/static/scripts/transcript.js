@@ -32,7 +32,7 @@ export function readTranscript({ seek, isPlaying }) {
   find("[data-find]").addEventListener("keydown", (event) => {
     if (event.key === "Enter") { event.preventDefault(); showMatch(event.shiftKey ? -1 : 1); }
   });
-  if (find("[data-find]").value) findText(); // typed before the transcript was replaced
+  markMatches(); // of what was typed before the transcript was replaced
 }
 
 function lineOf(node) {
@@ -135,13 +135,17 @@ export function followSpeech(isOn) {
 let matches = [];
 let matchIndex = -1;
 
-function findText() {
+function markMatches() {
   const wanted = find("[data-find]").value.trim().toLocaleLowerCase();
   matches = wanted ? lines.filter((line) => line.text.textContent.toLocaleLowerCase().includes(wanted)) : [];
   for (const line of lines) line.node.classList.toggle("hit", matches.includes(line));
   find("[data-found-count]").textContent = wanted ? (matches.length ? `${matches.length} found` : "none") : "";
   matchIndex = -1;
-  if (matches.length) showMatch(1);
+}
+
+function findText() {
+  markMatches();
+  showMatch(1);
 }
 
 function showMatch(by) {
