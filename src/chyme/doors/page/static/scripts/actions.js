@@ -1,7 +1,7 @@
 /*
  * Buttons that ask the server for something, confirm what cannot be undone, and show what came of it:
  *   data-post="/api/…" (data-method="DELETE"), data-body="{json}", data-toast="{files} files …" with values of the response,
- *   data-confirm="Question?" data-confirm-told="What it means" data-confirm-label="Delete", data-refresh="names of parts"
+ *   data-confirm="Question?" data-confirm-text="What it means" data-confirm-label="Delete", data-refresh="names of parts"
  * And buttons that copy: data-copy="id of what is copied".
  */
 
@@ -17,8 +17,8 @@ const fillIn = (text, response) => text.replace(/\{(\w+)\}/g, (_, name) => {
 });
 
 async function act(button) {
-  const { post, body, method, toast, refresh, confirm, confirmTold, confirmLabel } = button.dataset;
-  if (confirm && !(await askConfirmation(confirm, confirmTold || "", confirmLabel || "Yes"))) {
+  const { post, body, method, toast, refresh, confirm, confirmText, confirmLabel } = button.dataset;
+  if (confirm && !(await askConfirmation(confirm, confirmText || "", confirmLabel || "Yes"))) {
     button.focus();
     return;
   }
