@@ -5,10 +5,10 @@ import { fetchFragment } from "./server.js";
 
 const contentOf = (details) => details.querySelector("[data-held]");
 
-/** Fetch the content, unless it is there and need not be fetched anew. */
-async function loadContent(details, anew = false) {
+/** Fetch the content, unless it is there; with `isForced` even then. */
+async function loadContent(details, isForced = false) {
   const content = contentOf(details);
-  if (!content || (details.dataset.loaded && !anew)) return;
+  if (!content || (details.dataset.loaded && !isForced)) return;
   details.dataset.loaded = "1";
   try {
     content.replaceChildren(await fetchFragment(`/ui/file/content?path=${encodeURIComponent(path)}&digester=${encodeURIComponent(details.dataset.holds)}`));
@@ -20,7 +20,7 @@ async function loadContent(details, anew = false) {
 
 const openDetails = (part) => [...part.querySelectorAll("details[open][data-holds]")];
 
-/** Return a function that fetches the open contents of a part anew; the old ones stay until then, so nothing jumps. */
+/** Return a function that fetches the open contents of a part again; the old ones stay until then, so nothing jumps. */
 export function keepContent(part) {
   const old = new Map(openDetails(part).map((details) => [details.dataset.key, contentOf(details)]));
   return (fresh) => {

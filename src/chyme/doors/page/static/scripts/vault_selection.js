@@ -81,7 +81,7 @@ document.addEventListener("keydown", (event) => {
 }, true);
 bar.querySelector("[data-clear]").addEventListener("click", clear);
 bar.querySelector("[data-select-all]").addEventListener("click", () => { isAllSelected = true; show(); });
-document.addEventListener("chyme:asked", clear); // so that only visible files are deleted
+document.addEventListener("chyme:question", clear); // so that only visible files are deleted
 
 /* ---- deleting ---- */
 

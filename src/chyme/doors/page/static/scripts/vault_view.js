@@ -72,10 +72,10 @@ export function setAddress(query, historyEntry) {
   else history.replaceState(null, "", `${base}/${query}`);
 }
 
-/** Dispatch chyme:asked if the address asks for other files than before; their order does not matter. */
+/** Dispatch chyme:question if the address asks for other files than before; their order does not matter. */
 export function noteQuestion() {
   const question = currentQuestion();
-  if (question !== shownQuestion) dispatch("chyme:asked");
+  if (question !== shownQuestion) dispatch("chyme:question");
   shownQuestion = question;
 }
 
