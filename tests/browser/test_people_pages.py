@@ -78,6 +78,27 @@ def test_the_transcript_leads_to_its_speaker(house: House, page: Page) -> None:
     expect(page.locator("[data-player]")).to_be_visible()
 
 
+def test_a_transcript_that_is_replaced_is_still_searched_and_scrolled(house: House, page: Page) -> None:
+    page.emulate_media(reduced_motion="reduce")  # it scrolls at once
+    page.goto(f"{house.base}/file/dialogue.mp3")
+    page.set_viewport_size({"width": 1280, "height": 120})  # so that the transcript must be scrolled
+    page.locator("#find-said").fill("the")
+    found = page.locator("[data-found-count]")
+    expect(found).to_contain_text("found")
+    before = found.text_content() or ""
+    page.evaluate("document.querySelector('[data-lines]').scrollTop = 40")
+    page.locator("#find-said").blur()
+    speaker = page.locator(".who a").first.get_attribute("href") or ""
+    number = speaker.rsplit("/", 1)[-1]
+    house.http.patch(f"/api/people/{number}", json={"name": "Grace"}).raise_for_status()
+    expect(page.locator(".who a").first).to_have_text("Grace")
+    expect(page.locator("#find-said")).to_have_value("the")
+    expect(found).to_have_text(before)
+    assert page.locator(".line.hit").count() == int(before.split()[0])
+    assert page.evaluate("document.querySelector('[data-lines]').scrollTop") == 40
+    house.http.post("/api/people/undo").raise_for_status()
+
+
 def test_people_fit_a_phone(house: House, phone: Page) -> None:
     for address in ("/people", "/people/1"):
         phone.goto(house.base + address)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import FilePayload, Page, Route, expect
 from running_chyme import RunningChyme
-from visiting import House, check_a11y, eventually, layout_shift, served
+from visiting import House, check_a11y, eventually, layout_shift, script, served
 
 HARBOUR = "# Harbour light\n\nThe lighthouse keeper of Skarholm winds the clock every evening.\n"
 LEASE = "# Lease of the workshop\n\nThe rent is 640 crowns a month, due on the first working day.\n"
@@ -145,6 +145,32 @@ def test_a_tab_that_nobody_sees_takes_no_connection(house: House, page: Page) ->
     assert not streams
     page.evaluate("window.looked = true; document.dispatchEvent(new Event('visibilitychange'))")
     eventually(lambda: page.evaluate("true") and streams)
+
+
+def test_events_are_asked_for_when_every_script_can_hear_them(house: House, page: Page) -> None:
+    streams: list[str] = []
+    late: list[Route] = []
+    page.on("request", lambda one: streams.append(one.url) if "/api/events" in one.url else None)
+    page.route("**/scripts/vault.js", lambda route, _: late.append(route))
+    page.goto(house.base + "/", wait_until="commit")
+    eventually(lambda: page.evaluate("true") and late)
+    page.locator("[data-theme-toggle]").first.click()
+    expect(page.locator("html")).to_have_attribute("data-theme", re.compile("."))  # the frame's own script has run
+    assert not streams
+    late[0].continue_()
+    eventually(lambda: page.evaluate("true") and streams)
+
+
+def test_a_page_that_comes_back_from_the_browsers_cache_is_alive(house: House, page: Page) -> None:
+    streams: list[str] = []
+    page.on("request", lambda one: streams.append(one.url) if "/api/events" in one.url else None)
+    page.goto(house.base + "/?folder=back")
+    eventually(lambda: page.evaluate("true") and len(streams) == 1)
+    for kind in ("pagehide", "pageshow"):
+        page.evaluate(f"dispatchEvent(new PageTransitionEvent('{kind}', {{persisted: true}}))")
+    eventually(lambda: page.evaluate("true") and len(streams) == 2)
+    house.drop("back/again.md", "It came after the page did.")
+    expect(page.locator(card("back/again.md"))).to_be_visible()
 
 
 def test_hits_come_while_one_types_and_lead_to_their_place(house: House, page: Page) -> None:
@@ -390,17 +416,20 @@ def test_going_back_and_loading_anew_lead_to_the_same_place(house: House, page: 
 def test_only_the_newest_change_offers_to_be_undone(house: House, page: Page) -> None:
     page.goto(house.base + "/file/letters/harbour.md")
     toasts = page.locator("#toasts .toast")
-    page.evaluate("chyme.toast('Files are in the trash.', {label: 'Undo', action() {}, own: true})")
+    load = f"""Promise.all([import("{script(page, "server")}"), import("{script(page, "toasts")}")])
+        .then(([server, toasts]) => Object.assign(window, {{...server, ...toasts}}))"""
+    page.evaluate(f"{load}.then(() => null)")
+    page.evaluate("showToast('Files are in the trash.', {label: 'Undo', action() {}, specificUndo: true}) && null")
     change = """async ([body, words]) => {
-        await chyme.api("PATCH", "/api/files/letters/harbour.md", body);
-        if (words) chyme.toast(words, {label: "Undo", action() {}});
+        await callApi("PATCH", "/api/files/letters/harbour.md", body);
+        if (words) showToast(words, {label: "Undo", action() {}});
     }"""
     page.evaluate(change, [{"add_tags": ["alpha"]}, "Tagged alpha"])
     page.evaluate(change, [{"add_tags": ["beta"]}, "Tagged beta"])
     expect(toasts).to_have_text([re.compile("in the trash"), re.compile("Tagged beta")])  # that one knows its files
-    page.evaluate("chyme.api('POST', '/api/files/letters/harbour.md/undo')")
+    page.evaluate("callApi('POST', '/api/files/letters/harbour.md/undo')")
     expect(toasts).to_have_text([re.compile("in the trash")])  # undone elsewhere: nothing else is undone instead
-    page.evaluate("chyme.problem(new Error('letters/harbour.md: there is nothing to undo'))")
+    page.evaluate("showProblem(new Error('letters/harbour.md: there is nothing to undo')) && null")
     expect(page.get_by_text("There is nothing left to undo.")).to_be_visible()
     expect(page.locator(".toast-red")).to_have_count(0)
 

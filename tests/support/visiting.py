@@ -116,6 +116,13 @@ def visit(browser: Browser, **how: Any) -> Iterator[Page]:
 LOCAL = ("http://127.0.0.1", "http://localhost", "data:", "blob:")
 
 
+def script(page: Page, name: str) -> str:
+    """The address at which the page has loaded one of its scripts: imported again, it is the same module."""
+    address = page.locator('script[src$="/frame.js"]').get_attribute("src")
+    assert address is not None
+    return address.replace("frame.js", f"{name}.js")
+
+
 def check_a11y(page: Page) -> None:
     """No serious violation of what people with other senses need."""
     page.evaluate(AXE.read_text(encoding="utf-8"))

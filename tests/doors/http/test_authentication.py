@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -23,6 +24,9 @@ from chyme.application.server_vaults import ServerVaults
 from chyme.application.settings import Settings
 from chyme.doors.http.access_middleware import AccessMiddleware, Addresses
 from chyme.doors.http.server_api import create_server_api
+from chyme.doors.page.rendering import STATIC, STATIC_VERSION
+
+IMPORT = re.compile(r"""^import (?:[^;"]* from )?"([^"]*)";$""", re.MULTILINE)
 
 
 @pytest.fixture
@@ -104,13 +108,47 @@ def test_pages_are_not_kept_and_versions_of_static_files_are(house: ServerVaults
     http = stranger(answers_of(house))
     assert http.get("/api/vaults").headers["cache-control"] == "no-store"
     assert http.get("/static/chyme.css").headers["cache-control"] == "no-cache"
-    kept = http.get("/static/chyme.js?0.1.0")
+    kept = http.get(f"/static/{STATIC_VERSION}/scripts/frame.js")
     assert "immutable" in kept.headers["cache-control"] and kept.headers["content-type"].startswith("text/javascript")
-    again = http.get("/static/chyme.js?0.1.0", headers={"If-None-Match": kept.headers["etag"]})
+    again = http.get(f"/static/{STATIC_VERSION}/scripts/frame.js", headers={"If-None-Match": kept.headers["etag"]})
     assert again.status_code == 304
 
 
-@pytest.mark.parametrize("name", ["../render.py", "..%2f..%2fdoor.py", "%2e%2e/door.py", "/etc/passwd", "a%00b", ""])
+@pytest.mark.parametrize("prefix", ["", "0123456789/"])
+def test_a_page_from_before_an_upgrade_gets_scripts_that_are_not_kept(house: ServerVaults, prefix: str) -> None:
+    http = stranger(answers_of(house))
+    current = http.get(f"/static/{STATIC_VERSION}/scripts/frame.js")
+    older = http.get(f"/static/{prefix}scripts/frame.js")
+    assert (older.status_code, older.content) == (200, current.content)
+    assert older.headers["cache-control"] == "no-cache"
+    again = http.get(f"/static/{prefix}scripts/frame.js", headers={"If-None-Match": older.headers["etag"]})
+    assert (again.status_code, again.headers["cache-control"]) == (304, "no-cache")
+
+
+def test_every_import_leads_to_a_script_of_the_same_version(house: ServerVaults) -> None:
+    http = stranger(answers_of(house))
+    scripts = sorted((STATIC / "scripts").glob("*.js"))
+    imports = [(path, name) for path in scripts for name in IMPORT.findall(path.read_text(encoding="utf-8"))]
+    assert len(imports) > len(scripts)
+    for path, name in imports:
+        assert re.fullmatch(r"\./\w+\.js", name), f"{path.name} imports {name}"
+        imported = http.get(f"/static/{STATIC_VERSION}/scripts/{name.removeprefix('./')}")
+        assert imported.status_code == 200 and "immutable" in imported.headers["cache-control"], f"{path.name}: {name}"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "../render.py",
+        "0123456789/../../render.py",
+        "0123456789/",
+        "..%2f..%2fdoor.py",
+        "%2e%2e/door.py",
+        "/etc/passwd",
+        "a%00b",
+        "",
+    ],
+)
 def test_static_files_lead_nowhere_else(house: ServerVaults, name: str) -> None:
     assert stranger(answers_of(house)).get(f"/static/{name}").status_code in (404, 405)
 

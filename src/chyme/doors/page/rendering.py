@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -109,12 +108,16 @@ def format_dollars(cost: float | None) -> str:
 
 
 def _fingerprint() -> str:
-    """Return a short hash of scripts and styles: browsers cache them until it changes."""
+    """Return a short hash of scripts and styles."""
     hasher = hashlib.sha256()
-    for path in sorted(STATIC.iterdir()):
+    for path in sorted(path for path in STATIC.rglob("*") if path.is_file()):
         hasher.update(path.read_bytes())
     return hasher.hexdigest()[:10]
 
+
+# Part of the address of scripts and styles, so that browsers cache them until it changes. It is a folder in the path
+# and not a query: a relative import in a script then leads to the same version.
+STATIC_VERSION = _fingerprint()
 
 _templates = Environment(
     loader=PackageLoader("chyme.doors.page"),
@@ -136,6 +139,6 @@ _templates.globals.update(
     format_time_left=format_time_left,
     format_dollars=format_dollars,
     marked=mark_matches,
-    version=_fingerprint(),
+    static=f"/static/{STATIC_VERSION}",
     release=__version__,
 )
