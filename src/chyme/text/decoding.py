@@ -43,8 +43,7 @@ class DecodedText:
 def decode(data: bytes, limit: int = TEXT_BYTES) -> DecodedText:
     """Decode at most `limit` bytes of `data`."""
     truncated = len(data) > limit
-    if truncated:
-        data = data[:limit]
+    data = data[:limit]
     encoding, mark_length = encoding_of(data, cut=truncated)
     return DecodedText(clean(data[mark_length:].decode(encoding, "replace"), truncated), encoding, truncated)
 

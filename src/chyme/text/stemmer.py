@@ -77,9 +77,7 @@ def _ends_short(word: str) -> bool:
 
 
 def _strip_plural(word: str) -> str:
-    if _ends_with(word, "sses"):
-        return word[:-2]
-    if _ends_with(word, "ies"):
+    if _ends_with(word, "sses") or _ends_with(word, "ies"):
         return word[:-2]
     if word.endswith("s") and not word.endswith("ss"):
         return word[:-1]

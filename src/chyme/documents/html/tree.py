@@ -60,8 +60,7 @@ def base_of(root: HtmlElement, url: str) -> str:
     for base in root.iter("base"):
         href = (base.get("href") or "").strip()
         if href:
-            joined = absolute_url(href, url)
-            return joined or url
+            return absolute_url(href, url) or url
     return url
 
 

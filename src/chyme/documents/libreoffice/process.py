@@ -75,7 +75,7 @@ class Office:
                 return self._convert_once(home, data, extension)
             except EOFError:
                 if fresh:
-                    raise OfficeFailed("LibreOffice crashed on it") from None
+                    raise
             # Perhaps an earlier document had damaged it, so try once more.
             return self._convert_once(home, data, extension)
         except EOFError:

@@ -55,11 +55,10 @@ class PageCache:
 
     def delete_unknown(self, known: Callable[[Collection[str]], Collection[str]]) -> None:
         """Delete pages of files that no longer exist; `known` returns which of the given hashes still do."""
-        hashes = {match[1] for name in self._names() if (match := _NAME.fullmatch(name))}
-        gone = hashes.difference(known(hashes)) if hashes else hashes
-        for name in self._names() if gone else ():
-            match = _NAME.fullmatch(name)
-            if match and match[1] in gone:
+        hashes = {name: match[1] for name in self._names() if (match := _NAME.fullmatch(name))}
+        existing = known(set(hashes.values())) if hashes else ()
+        for name, hash_ in hashes.items():
+            if hash_ not in existing:
                 with contextlib.suppress(OSError):
                     (self._folder / name).unlink()
 
