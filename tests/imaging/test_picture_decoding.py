@@ -523,7 +523,7 @@ def test_entities_are_not_expanded_in_a_drawing() -> None:
 
 
 def test_the_pages_of_a_tiff_come_one_at_a_time() -> None:
-    pages = frames((SAMPLES / "pages.tiff").read_bytes(), "pages.tiff", LIMITS)
+    pages = frames(io.BytesIO((SAMPLES / "pages.tiff").read_bytes()), "pages.tiff", LIMITS)
     number, first = next(pages)
     assert (number, corners(first)) == (1, UPRIGHT)
     assert [(number, page.size, page.mode) for number, page in pages] == [(2, (64, 96), "RGB"), (3, (40, 40), "RGB")]
@@ -536,7 +536,7 @@ def test_a_page_that_cannot_be_decoded_does_not_change_the_numbers_of_the_others
         image.seek(1)
         at = image.tag_v2[273][0]  # type: ignore[attr-defined]  # where the second page's bytes are
     broken = data[:at] + bytes(500) + data[at + 500 :]
-    assert [number for number, _ in frames(broken, "broken.tiff", LIMITS)] == [1, 3]
+    assert [number for number, _ in frames(io.BytesIO(broken), "broken.tiff", LIMITS)] == [1, 3]
 
 
 def test_other_files_have_one_page_even_when_they_move() -> None:
@@ -546,10 +546,10 @@ def test_other_files_have_one_page_even_when_they_move() -> None:
 
 
 def test_a_later_page_that_is_too_large_is_refused_when_it_is_reached() -> None:
-    pages = frames((SAMPLES / "pages.tiff").read_bytes(), "pages.tiff", PictureLimits(image_pixels=96 * 64))
+    pages = frames(io.BytesIO((SAMPLES / "pages.tiff").read_bytes()), "pages.tiff", PictureLimits(image_pixels=96 * 64))
     assert len(list(pages)) == 3
     large = saved(Image.new("L", (9, 9)), "TIFF", save_all=True, append_images=[Image.new("L", (99, 99))])
-    pages = frames(large, "large.tiff", PictureLimits(image_pixels=100))
+    pages = frames(io.BytesIO(large), "large.tiff", PictureLimits(image_pixels=100))
     assert next(pages)[1].size == (9, 9)
     with pytest.raises(LimitReached, match=r"^large.tiff: 99 × 99"):
         next(pages)

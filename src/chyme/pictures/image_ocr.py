@@ -105,8 +105,7 @@ class ImageOcr(Digester):
             reading = engine.read(image)
         heights = [(line.box[3] - line.box[1]) * size[1] for line in reading.lines]
         if facts.size and needs_tiles(facts.size, size, heights):
-            from_tiles = self._read_tiles(source, engine, facts.size)
-            reading = from_tiles or reading
+            reading = self._read_tiles(source, engine, facts.size) or reading
         return _Page(None, reading, page_text(reading.lines, size[0] / size[1], self.settings.ocr_doubt))
 
     def _read_tiles(self, source: Source, engine: OcrEngine, size: tuple[int, int]) -> OcrResult | None:
@@ -217,7 +216,7 @@ def _parse_preview_facts(content: str | None) -> _PreviewFacts:
     try:
         fields = json.loads(content or "{}")
     except ValueError:
-        return _PreviewFacts()
+        fields = None
     if not isinstance(fields, dict):
         return _PreviewFacts()
     width, height = fields.get("width"), fields.get("height")
@@ -230,13 +229,9 @@ def _lines_of_tile(lines: tuple[Line, ...], tile: Tile, image: Image.Image) -> I
     """The lines of a tile as lines of the picture, without the words that belong to a neighbouring tile."""
     left, top, right, bottom = tile.seen
     across, down = image.width, image.height
+    first, upper, last, lower = tile.core
     # A line on a seam may lie a pixel higher in one tile than in the other; reading it twice is better than losing it.
-    core = (
-        tile.core[0] / across,
-        (tile.core[1] - SLACK) / down,
-        tile.core[2] / across,
-        (tile.core[3] + SLACK) / down,
-    )
+    core = first / across, (upper - SLACK) / down, last / across, (lower + SLACK) / down
     for line in lines:
         moved = move_line(line, left / across, top / down, (right - left) / across, (bottom - top) / down)
         words = tuple(word for word in moved.words if _center_inside(word.box, core))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from chyme.digester import Calls
 from chyme.models.providers.endpoints import VisionSettings
-from chyme.models.providers.structured_request import Answer, ask, require_client_for_file
+from chyme.models.providers.structured_request import ask, require_client_for_file
 
 if TYPE_CHECKING:
     from chyme.pictures.vision_model_schemas import SeenCaption, SeenObjects
@@ -27,32 +27,23 @@ _JPEG_START, _SIZE_MARKERS = b"\xff\xd8", frozenset({*range(0xC0, 0xD0)} - {0xC4
 def ask_for_objects(calls: Calls, name: str, jpeg: bytes, settings: VisionSettings) -> SeenObjects:
     """The objects in the picture, as the model reports them."""
     require_client_for_file(name, settings.provider)
+    from pydantic_ai import BinaryContent
+
     from chyme.pictures.vision_model_schemas import SeenObjects
 
-    return _ask_about_picture(calls, name, jpeg, settings, _OBJECTS, "List the things in this picture.", SeenObjects)
+    picture = BinaryContent(jpeg, media_type="image/jpeg")
+    return ask(settings.endpoint, calls, name, _OBJECTS, ["List the things in this picture.", picture], SeenObjects)
 
 
 def ask_for_caption(calls: Calls, name: str, jpeg: bytes, settings: VisionSettings) -> SeenCaption:
     """What the picture shows and what text it contains, as the model reports it."""
     require_client_for_file(name, settings.provider)
-    from chyme.pictures.vision_model_schemas import SeenCaption
-
-    return _ask_about_picture(calls, name, jpeg, settings, _CAPTION, "Describe this picture.", SeenCaption)
-
-
-def _ask_about_picture(
-    calls: Calls,
-    name: str,
-    jpeg: bytes,
-    settings: VisionSettings,
-    instructions: str,
-    question: str,
-    schema: type[Answer],
-) -> Answer:
     from pydantic_ai import BinaryContent
 
+    from chyme.pictures.vision_model_schemas import SeenCaption
+
     picture = BinaryContent(jpeg, media_type="image/jpeg")
-    return ask(settings.endpoint, calls, name, instructions, [question, picture], schema)
+    return ask(settings.endpoint, calls, name, _CAPTION, ["Describe this picture.", picture], SeenCaption)
 
 
 def size_of(jpeg: bytes) -> tuple[int, int] | None:

@@ -165,12 +165,9 @@ def _read_position(gps: Mapping[int, Any]) -> dict[str, object] | None:
     altitude = _as_float(gps.get(6))
     if altitude is not None and gps.get(5) in (1, b"\x01"):
         altitude = -altitude
-    sensible = altitude is not None and -12_000 <= altitude <= 100_000
-    return _drop_missing(
-        latitude=latitude,
-        longitude=longitude,
-        altitude=round(altitude, 1) if sensible and altitude is not None else None,
-    )
+    if altitude is not None:
+        altitude = round(altitude, 1) if -12_000 <= altitude <= 100_000 else None
+    return _drop_missing(latitude=latitude, longitude=longitude, altitude=altitude)
 
 
 def _degrees(parts: Any, hemisphere: object, negative: str, maximum: int) -> float | None:

@@ -5,7 +5,6 @@ For a bad file, everything here raises UnreadableFile, LimitReached or Unsupport
 
 from __future__ import annotations
 
-import io
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -16,7 +15,7 @@ from chyme.errors import DigestError, EngineUnavailable, LimitReached, Unreadabl
 from chyme.files.kind_detection import HEAD_BYTES, identify
 from chyme.imaging.decoding.decoder_interface import MB, DecodedImage, DecodeRequest, PictureLimits, UnsupportedEncoding
 from chyme.imaging.decoding.decoders import DECODERS, decode_pillow_frame, decode_with_pillow
-from chyme.imaging.decoding.fallback_decoders import fallback_decoders, note_missing_part
+from chyme.imaging.decoding.fallback_decoders import Decoder, fallback_decoders, note_missing_part
 from chyme.imaging.decoding.headers import ends_early
 from chyme.imaging.decoding.pillow import open_header, pillow_limits, rotate_upright, too_large
 from chyme.imaging.decoding.pixel_conversion import convert_to_srgb
@@ -98,18 +97,17 @@ def open_picture(name: str, stream: BinaryIO, limits: PictureLimits, longest: in
     return Picture(image, *decoded.size, kind, mime, decoded.frames, decoded.orientation, decoded.facts, decoded.note)
 
 
-def frames(stream: BinaryIO | bytes, name: str, limits: PictureLimits) -> Iterator[tuple[int, Image.Image]]:
+def frames(stream: BinaryIO, name: str, limits: PictureLimits) -> Iterator[tuple[int, Image.Image]]:
     """Every page of a TIFF at full resolution, decoded one at a time; of any other file its one main picture.
 
     Pages count from 1. A page that cannot be decoded is left out, unless it is the first.
     """
-    file = io.BytesIO(stream) if isinstance(stream, bytes) else stream
-    first = open_picture(name, file, limits)
+    first = open_picture(name, stream, limits)
     count = first.frames if first.mime == "image/tiff" else 1
     yield 1, first.image
     del first
     for number in range(1, count):
-        page = _decode_page(name, file, number, limits)
+        page = _decode_page(name, stream, number, limits)
         if page is not None:
             yield number + 1, page
 
@@ -185,7 +183,7 @@ def _decode(name: str, mime: str, request: DecodeRequest, limits: PictureLimits)
 
 
 def _try_decoder(
-    name: str, decode: Callable[[DecodeRequest], DecodedImage], request: DecodeRequest, limits: PictureLimits
+    name: str, decode: Decoder, request: DecodeRequest, limits: PictureLimits
 ) -> DecodedImage | BaseException:
     """The picture, or the error. Decoders raise every class there is; some errors from Rust are not Exceptions."""
     try:
@@ -208,11 +206,8 @@ def _decode_error(
     if kind is None:
         return UnsupportedFile(f"{name}: pictures of type {mime} are not read here; {SAVE_AS_HINT}")
     why = EARLY_END if ends_early(request.stream, request.size) else _describe_error(first)
-    other_reasons = [
-        reason
-        for reason in dict.fromkeys(_describe_error(error) for error in others)
-        if reason not in (why, NO_PICTURE)
-    ]
+    reasons = dict.fromkeys(map(_describe_error, others))
+    other_reasons = [reason for reason in reasons if reason not in (why, NO_PICTURE)]
     # After "; " comes only the way out.
     others_tried = f" (other decoders: {', '.join(other_reasons)})" if other_reasons else ""
     error = UnsupportedFile if isinstance(first, UnsupportedEncoding) else UnreadableFile

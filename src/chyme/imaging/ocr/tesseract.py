@@ -1,5 +1,4 @@
-"""OCR with the external program Tesseract, where installed and chosen: it knows more scripts than the embedded
-engine."""
+"""OCR with the program Tesseract, where installed and chosen: it knows more scripts than the embedded engine."""
 
 from __future__ import annotations
 

@@ -7,40 +7,31 @@ from collections.abc import Iterable, Mapping
 
 from chyme.text.decoding import detect_legacy
 
-# Spellings found in files → the tag's common name, in the order of the output.
-_NAMES: dict[str, str] = {
-    "title": "title",
-    "artist": "artist",
-    "author": "artist",
-    "album": "album",
-    "album_artist": "album_artist",
-    "albumartist": "album_artist",
-    "composer": "composer",
-    "performer": "performer",
-    "conductor": "conductor",
-    "date": "date",
-    "year": "date",
-    "wm/year": "date",
-    "com.apple.quicktime.creationdate": "created",
-    "creation_time": "created",
-    "genre": "genre",
-    "track": "track",
-    "tracknumber": "track",
-    "disc": "disc",
-    "discnumber": "disc",
-    "show": "show",
-    "episode_id": "episode",
-    "season_number": "season",
-    "comment": "comment",
-    "id3v1 comment": "comment",
-    "description": "description",
-    "synopsis": "synopsis",
-    "publisher": "publisher",
-    "label": "publisher",
-    "copyright": "copyright",
-    "keywords": "keywords",
+# The spellings of each tag found in files, by its common name, in the order of the output.
+_SPELLINGS = {
+    "title": ("title",),
+    "artist": ("artist", "author"),
+    "album": ("album",),
+    "album_artist": ("album_artist", "albumartist"),
+    "composer": ("composer",),
+    "performer": ("performer",),
+    "conductor": ("conductor",),
+    "date": ("date", "year", "wm/year"),
+    "created": ("com.apple.quicktime.creationdate", "creation_time"),
+    "genre": ("genre",),
+    "track": ("track", "tracknumber"),
+    "disc": ("disc", "discnumber"),
+    "show": ("show",),
+    "episode": ("episode_id",),
+    "season": ("season_number",),
+    "comment": ("comment", "id3v1 comment"),
+    "description": ("description",),
+    "synopsis": ("synopsis",),
+    "publisher": ("publisher", "label"),
+    "copyright": ("copyright",),
+    "keywords": ("keywords",),
 }
-_ORDER = tuple(dict.fromkeys(_NAMES.values()))
+_NAMES = {spelling: name for name, spellings in _SPELLINGS.items() for spelling in spellings}
 _CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufeff\ufffe\uffff]+")
 _SPACES = re.compile(r"[ \t\r\f\v]+")
 _EPOCHS = ("1904-01-01", "1970-01-01")  # written by cameras whose clock is not set
@@ -60,7 +51,7 @@ def tags_in(sources: Iterable[Mapping[str, str]], max_chars: int) -> dict[str, s
             if not text or (name == "created" and text.startswith(_EPOCHS)):
                 continue
             found[name] = text
-    return {name: found[name] for name in _ORDER if name in found}
+    return {name: found[name] for name in _SPELLINGS if name in found}
 
 
 def place_in(sources: Iterable[Mapping[str, str]]) -> dict[str, float] | None:

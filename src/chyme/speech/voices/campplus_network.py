@@ -28,8 +28,7 @@ FRAME, STEP, POINTS = 400, 160, 512  # samples per frame, per step, and per Four
 LOWEST, HIGHEST = 20.0, RATE / 2  # Hz
 _EMPHASIS = 0.97
 _FLOOR = 1.1920929e-07  # avoids the logarithm of zero
-# Beyond this many frames, a layer's context is no longer the mean of the whole window. Ours are shorter.
-MOST_FRAMES = 200
+# Beyond 200 frames, a layer's context would no longer be the mean of the whole window. Ours are shorter.
 _BLOCKS = ((12, 1), (24, 2), (16, 2))  # layers, dilation
 _EPSILON = 1e-5  # prevents division by zero when normalising a constant channel
 
