@@ -32,8 +32,8 @@ FRAME = re.compile(r'^  File "(.*)", line (\d+) in (.*)$')
 THREADS = (
     ("core/store/sqlite/writer.py", "_run", "writer thread"),
     ("children/runner.py", "run", "threads talking to children"),
-    ("core/pipeline/scheduler.py", "_carry", "threads carrying files"),
-    ("core/pipeline/scheduler.py", "_run", "supervisor"),
+    ("core/pipeline/file_scheduler.py", "_carry", "threads carrying files"),
+    ("core/pipeline/file_scheduler.py", "_run", "supervisor"),
     ("vault/watch/scanner.py", "scan", "scan"),
     ("children/main.py", "main", "child"),
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import ipaddress
 import os
+import re
 import shutil
 import signal
 import sqlite3
@@ -76,141 +77,21 @@ def corpus() -> Path:
     return CORPUS.resolve()
 
 
-# They start real processes, load models or wait for real time, a second or so each, and there are many: `make check`
-# skips them.
-UNHURRIED = (
-    *(
-        "end_to_end/",
-        "browser/",
-        "core/children/",
-        "search/engines/",
-        "doors/mcp/",
-        "accounts/test_accounts",
-    ),
-    *(
-        "documents/test_conversion",
-        "documents/test_doc_to_markdown",
-        "documents/test_doc_to_screenshot",
-    ),
-    *(
-        "documents/test_libreoffice",
-        "documents/test_pages",
-        "doors/cli/test_edit_command",
-        "doors/cli/test_people_command",
-    ),
-    *(
-        "doors/cli/test_rename_command",
-        "doors/cli/test_show_subtitles",
-        "doors/http/test_authentication",
-    ),
-    *(
-        "doors/http/test_login",
-        "doors/http/test_pages_by_http",
-        "imaging/test_ocr",
-        "imaging/test_picture_decoding",
-    ),
-    *(
-        "models/test_embedding",
-        "models/test_embedding_endpoint",
-        "models/test_embedding_multilingual",
-        "models/test_embedding_passages",
-    ),
-    *(
-        "models/test_embedding_rounding",
-        "models/test_language_model",
-        "models/test_local_model",
-        "models/test_local_model_parts",
-    ),
-    *(
-        "models/test_weights",
-        "pictures/test_image_captioning",
-        "pictures/test_image_ocr",
-        "pictures/test_image_preview",
-    ),
-    *(
-        "pictures/test_object_detector",
-        "pictures/test_vision_answers",
-        "search/test_query_embedding",
-        "search/test_search_semantic",
-    ),
-    *(
-        "speech/test_media_preview",
-        "speech/test_recognition",
-        "speech/test_recognition_pieces",
-        "speech/test_recognition_remote",
-    ),
-    *(
-        "speech/test_recognition_sound",
-        "speech/test_speech_recognition",
-        "speech/test_speech_recognition_cleanup",
-    ),
-    *(
-        "speech/test_speech_recognition_summary",
-        "speech/test_voices",
-        "understanding/test_classify_document",
-    ),
-    *(
-        "understanding/test_classify_image",
-        "understanding/test_tag_embeddings",
-        "vault/test_unchanging_files",
-    ),
-    *(
-        "vault/test_watching_events",
-        "webpages/test_browser",
-        "webpages/test_browser_isolation",
-        "webpages/test_browser_parts",
-    ),
-    *(
-        "webpages/test_fetch",
-        "webpages/test_fetch_parts",
-        "webpages/test_fetch_text",
-        "webpages/test_fetch_tls",
-    ),
-    *(
-        "webpages/test_snapshot",
-        "webpages/test_snapshot_attacks",
-        "webpages/test_url_crawl",
-        "webpages/test_url_crawl_screenshot",
-    ),
-    *("webpages/test_url_crawl_summary",),
-)
-
-
 # Files that take minutes each. They come first, so that no worker begins one when all the others are done.
 LONGEST = (
-    *(
-        "end_to_end/",
-        "browser/",
-        "core/children/",
-        "search/engines/",
-        "documents/test_libreoffice",
-        "imaging/test_ocr",
-    ),
-    *(
-        "speech/test_recognition",
-        "speech/test_recognition_pieces",
-        "speech/test_recognition_remote",
-        "speech/test_recognition_sound",
-    ),
-    *(
-        "webpages/test_browser",
-        "webpages/test_browser_isolation",
-        "webpages/test_browser_parts",
-        "webpages/test_snapshot",
-    ),
-    *("webpages/test_snapshot_attacks",),
+    *("end_to_end/", "browser/", "core/children/", "search/engines/", "documents/test_libreoffice", "imaging/test_ocr"),
+    *("speech/test_recognition", "webpages/test_browser", "webpages/test_snapshot"),
 )
+
+SLOW = re.compile(r"^pytestmark = (\[\s*)?pytest\.mark\.slow\b", re.MULTILINE)
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Where slow tests are left out, files with no others need not even be imported."""
-    place = collection_path.as_posix() + "/" * collection_path.is_dir()
-    left_out = config.option.markexpr == "not slow" and any(f"tests/{part}" in place for part in UNHURRIED)
-    return True if left_out else None
+    """Do not even import files of slow tests where these are left out."""
+    if config.option.markexpr != "not slow" or collection_path.suffix != ".py":
+        return None
+    return True if SLOW.search(collection_path.read_text(encoding="utf-8")) else None
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    for item in items:
-        if any(part in item.nodeid for part in UNHURRIED):
-            item.add_marker(pytest.mark.slow)
     items.sort(key=lambda item: not any(f"tests/{part}" in item.path.as_posix() for part in LONGEST))

@@ -14,6 +14,8 @@ from chyme.accounts.authentication import Authenticator
 from chyme.accounts.permissions import Right
 from chyme.errors import UsageError
 
+pytestmark = pytest.mark.slow
+
 PASSWORD = "correct horse battery"
 PHOTOS, DIARY = ("p" * 32, "photos"), ("d" * 32, "diary")
 

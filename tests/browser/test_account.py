@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import Page, expect
 from running_chyme import RunningChyme
 from visiting import check_a11y, served
+
+pytestmark = pytest.mark.slow
 
 PASSWORD = "correct horse battery"
 

@@ -16,6 +16,8 @@ from running_chyme import RunningChyme
 from scripted_letter import GOOD, LETTER
 from visiting import DESKTOP, PHONE, House, check_a11y, eventually, layout_shift, served, visit
 
+pytestmark = pytest.mark.slow
+
 GATED = '''
 from chyme.errors import UnreadableFile
 

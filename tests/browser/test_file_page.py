@@ -12,6 +12,8 @@ from plugin_package import install
 from running_chyme import SAMPLES, RunningChyme
 from visiting import House, check_a11y, eventually, layout_shift, served
 
+pytestmark = pytest.mark.slow
+
 NOTE = """# The boathouse
 
 The key hangs behind the third oar.

@@ -9,6 +9,8 @@ from playwright.sync_api import Browser, expect
 from running_chyme import RunningChyme
 from visiting import DESKTOP, PHONE, House, check_a11y, served, visit
 
+pytestmark = pytest.mark.slow
+
 HOSTILE = "<img src=x onerror=alert(1)> **bold** <script>alert(2)</script>"
 
 

@@ -9,6 +9,8 @@ import pytest
 from playwright.sync_api import Error, Page, expect
 from visiting import House, served
 
+pytestmark = pytest.mark.slow
+
 JAVASCRIPT = "app.alert('from the PDF'); app.launchURL('http://127.0.0.1:9/', true); this.submitForm('/api/links');"
 LOOK = 3_000  # milliseconds: far longer than Chromium took to open the dialog where the PDF was shown
 OPENERS = {

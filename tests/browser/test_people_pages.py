@@ -9,6 +9,8 @@ from playwright.sync_api import Page, expect
 from running_chyme import SAMPLES, RunningChyme
 from visiting import House, check_a11y, eventually, served
 
+pytestmark = pytest.mark.slow
+
 
 def fill(chyme: RunningChyme) -> None:
     for name in ("dialogue.mp3", "memo.ogg"):

@@ -9,6 +9,8 @@ import pytest
 from playwright.sync_api import Page, expect
 from visiting import House, script, served
 
+pytestmark = pytest.mark.slow
+
 PART = """
 <input id="words" value=""><input id="sent" value="as sent"><input type="checkbox" data-key="box">
 <textarea data-key="note"></textarea>

@@ -8,6 +8,7 @@ from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import pytest
 from local_web import LocalWeb
 from model_server import ModelServer, blocks, says
 from playwright.sync_api import Locator, Page, expect
@@ -18,6 +19,8 @@ from waiting import AMPLE
 
 from chyme.core.pipeline.document_state import STALE_SECONDS
 from chyme.model import iso
+
+pytestmark = pytest.mark.slow
 
 ARTICLE = "<html><head><title>The mill</title></head><body><article><h1>The mill</h1>{}</article></body></html>".format(
     "<p>The old mill by the river grinds flour again, after forty years in which its wheel stood still.</p>" * 4

@@ -11,6 +11,8 @@ from playwright.sync_api import Page, expect
 from running_chyme import RunningChyme
 from visiting import House, check_a11y, eventually, layout_shift, served
 
+pytestmark = pytest.mark.slow
+
 SECRET = "sk-not-for-anybodys-eyes"
 TEXT = "The harbour of the town was built of granite, and its lantern shines over the water at night. Number {}."
 

@@ -9,6 +9,8 @@ from playwright.sync_api import Browser, Page, expect
 from running_chyme import SAMPLES, RunningChyme
 from visiting import DESKTOP, PHONE, House, check_a11y, served, visit
 
+pytestmark = pytest.mark.slow
+
 
 def fill(chyme: RunningChyme) -> None:
     for name in ("contract.pdf", "scanned.pdf"):

@@ -13,6 +13,8 @@ from running_chyme import RunningChyme
 from visiting import House, check_a11y, served
 from waiting import AMPLE
 
+pytestmark = pytest.mark.slow
+
 LOOM = """
 class Loom(Digester):
     name = "loom"

@@ -10,7 +10,7 @@ import pytest
 from coordinating import Bench, Clock, Told, fails
 from waiting import AMPLE, wait_until
 
-from chyme.core.pipeline.scheduler import FileScheduler
+from chyme.core.pipeline.file_scheduler import FileScheduler
 from chyme.core.store import file_requests
 from chyme.digester import Source
 from chyme.errors import NetworkFailed

@@ -29,6 +29,8 @@ from chyme.files.extensions import DOCUMENTS
 from chyme.model import Place
 from chyme.text.display import format_ranges
 
+pytestmark = pytest.mark.slow
+
 SAMPLES = Path(__file__).resolve().parents[1] / "samples"
 ENTITIES = '<?xml version="1.0"?>{pad}<!DOCTYPE x [<!ENTITY a "b">]><x>&a;</x>'
 

@@ -18,6 +18,8 @@ from chyme.imaging.ocr.engines import OcrSettings
 from chyme.model import Kind, Place
 from chyme.text.passages import cut_passages
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLES = ROOT / "tests" / "samples"
 HOSTILE = ROOT / "../shared/corpus/hostile"
@@ -142,7 +144,6 @@ def test_odd_documents_are_read_all_the_same(name: str, tmp_path: Path) -> None:
     assert output.content
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "words"),
     [

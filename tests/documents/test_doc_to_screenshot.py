@@ -28,6 +28,8 @@ from chyme.documents.pages.limits import PageLimits
 from chyme.errors import ChildCrashed, DigestError, LimitReached
 from chyme.model import Kind, Limits, Output
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLES = ROOT / "tests" / "samples"
 HOSTILE = ROOT / "../shared/corpus/hostile"
@@ -153,7 +155,6 @@ def test_the_parent_process_loads_no_drawing_library() -> None:
     assert told.strip() == "[]"
 
 
-@pytest.mark.slow
 def test_in_a_child_documents_are_drawn_and_nothing_is_left_behind(runner: Runner, tmp_path: Path) -> None:
     names = ("contract.pdf", "minutes.docx", "budget.xlsx", "letter.odt", "page.html", "covers/by_meta.epub")
     told = [json.loads(run(runner, SAMPLES / name, tmp_path).content or "{}") for name in names]
@@ -168,7 +169,6 @@ def test_in_a_child_documents_are_drawn_and_nothing_is_left_behind(runner: Runne
     wait_until_none_is_left(folders, [child.pid, *processes])
 
 
-@pytest.mark.slow
 def test_a_child_that_is_killed_takes_libreoffice_and_its_folder_along(runner: Runner, tmp_path: Path) -> None:
     run(runner, SAMPLES / "minutes.docx", tmp_path)
     (child,) = runner.snapshot().children

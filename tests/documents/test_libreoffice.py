@@ -29,11 +29,14 @@ DRAWING = "http://schemas.openxmlformats.org/drawingml/2006"
 ODF = "urn:oasis:names:tc:opendocument:xmlns"
 LIBRARY = "http://openoffice.org/2000"
 
-pytestmark = pytest.mark.skipif(
-    PROGRAM is None,
-    reason="LibreOffice is not installed (Debian: apt-get install --no-install-recommends "
-    "libreoffice-writer-nogui libreoffice-calc-nogui libreoffice-impress-nogui)",
-)
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        PROGRAM is None,
+        reason="LibreOffice is not installed (Debian: apt-get install --no-install-recommends "
+        "libreoffice-writer-nogui libreoffice-calc-nogui libreoffice-impress-nogui)",
+    ),
+]
 
 
 @pytest.fixture
@@ -106,7 +109,6 @@ def with_macro(mark: Path) -> bytes:
     return packed({**parts, "META-INF/manifest.xml": manifest})
 
 
-@pytest.mark.slow
 def test_office_documents_become_pdf_one_after_the_other_in_the_same_process(office: Office) -> None:
     pids: set[int | None] = set()
     for name, count in (("minutes.docx", 1), ("budget.xlsx", 2), ("letter.odt", 1), ("letter.rtf", 1)):
@@ -121,7 +123,6 @@ def test_office_documents_become_pdf_one_after_the_other_in_the_same_process(off
     assert len(pids) == 1
 
 
-@pytest.mark.slow
 def test_a_linked_picture_is_not_fetched_although_the_network_is_there(office: Office) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         server.settimeout(0.5)
@@ -131,13 +132,11 @@ def test_a_linked_picture_is_not_fetched_although_the_network_is_there(office: O
             server.accept()
 
 
-@pytest.mark.slow
 def test_a_linked_picture_is_not_taken_from_this_machine(office: Office) -> None:
     made = office.convert_to_pdf(with_picture_from((SAMPLES / "dot.png").as_uri()), "docx")
     assert b"/Subtype/Image" not in made
 
 
-@pytest.mark.slow
 def test_macros_do_not_run(office: Office, tmp_path: Path) -> None:
     tmp_path.chmod(0o777)
     mark = tmp_path / "ran"
@@ -145,7 +144,6 @@ def test_macros_do_not_run(office: Office, tmp_path: Path) -> None:
     assert not mark.exists()
 
 
-@pytest.mark.slow
 def test_a_process_that_was_killed_is_replaced(office: Office) -> None:
     document = (SAMPLES / "letter.odt").read_bytes()
     office.convert_to_pdf(document, "odt")
@@ -157,14 +155,12 @@ def test_a_process_that_was_killed_is_replaced(office: Office) -> None:
     assert office.pid != killed
 
 
-@pytest.mark.slow
 def test_what_libreoffice_cannot_read_is_told_and_the_next_document_comes_through(office: Office) -> None:
     with pytest.raises(OfficeFailed, match="could not read it"):
         office.convert_to_pdf(packed({"word/document.xml": "<nothing/>"}), "docx")
     assert office.convert_to_pdf((SAMPLES / "letter.odt").read_bytes(), "odt").startswith(b"%PDF")
 
 
-@pytest.mark.slow
 def test_out_of_time_the_text_is_drawn_and_the_note_says_why() -> None:
     limits = PageLimits(office_seconds=0.001)
     page = render_first_page("letter.odt", (SAMPLES / "letter.odt").read_bytes(), ODT, limits, ConversionLimits())

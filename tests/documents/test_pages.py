@@ -30,6 +30,8 @@ from chyme.documents.pages.text_page import FOOT, render_text_page
 from chyme.errors import LimitReached, UnreadableFile
 from chyme.files.extensions import DOCX, EPUB, ODT, PDF, PPTX
 
+pytestmark = pytest.mark.slow
+
 SAMPLES = Path(__file__).resolve().parents[1] / "samples"
 COVERS = SAMPLES / "covers"
 ALONE = PageLimits(office="off")

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
 from running_chyme import RunningChyme, wait_until
+
+pytestmark = pytest.mark.slow
 
 NOWHERE = "http://127.0.0.1:9/how-to-digest"  # whatever digests links may go there: nobody listens
 

@@ -11,6 +11,8 @@ from plugin_package import install
 from running_chyme import RunningChyme
 from waiting import AMPLE
 
+pytestmark = pytest.mark.slow
+
 MAKER = """
 import random
 
@@ -37,7 +39,6 @@ EXPECTED = {
 }
 
 
-@pytest.mark.slow
 def test_artifacts_can_be_unpacked_by_sqlite_alone(chyme: RunningChyme) -> None:
     sqlite = shutil.which("sqlite3")
     if sqlite is None:

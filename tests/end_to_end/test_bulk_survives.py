@@ -7,6 +7,8 @@ import signal
 import pytest
 from running_chyme import RunningChyme, Server, wait_until
 
+pytestmark = pytest.mark.slow
+
 FILES = 120
 
 
@@ -16,7 +18,6 @@ def job_of(server: Server) -> dict[str, int | str]:
     return dict(found[0])
 
 
-@pytest.mark.slow
 def test_a_job_goes_on_after_kill_9_and_ends_with_every_file_counted_once(chyme: RunningChyme) -> None:
     for number in range(FILES):
         chyme.drop(f"{number:03}.txt", f"note {number} about digestion")
@@ -42,7 +43,6 @@ def test_a_job_goes_on_after_kill_9_and_ends_with_every_file_counted_once(chyme:
     assert server.end(signal.SIGTERM) == 0
 
 
-@pytest.mark.slow
 def test_a_job_from_the_command_line_is_done_by_digest(chyme: RunningChyme) -> None:
     for number in range(60):
         chyme.drop(f"{number:03}.txt", f"note {number}")

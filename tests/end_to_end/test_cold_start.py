@@ -13,6 +13,8 @@ import pytest
 import warm_start
 from running_chyme import SAMPLES, RunningChyme, wait_until
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def cold(chyme: RunningChyme) -> RunningChyme:

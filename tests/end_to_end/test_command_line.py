@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from running_chyme import SAMPLES, RunningChyme
 
+pytestmark = pytest.mark.slow
+
 ODD = ["two\nlines.md", "-dash.md", "smile 😀.md", "rtl \u202egpj.md", "bell \x07.md", "esc \x1b[31m.md"]
 
 
@@ -71,7 +73,6 @@ def test_doctor_has_the_promised_shape(digested: RunningChyme) -> None:
     assert ended.code == (0 if all(engine["ok"] for engine in engines) else 1)
 
 
-@pytest.mark.slow
 def test_odd_names_are_found_and_cannot_play_tricks_on_the_terminal(digested: RunningChyme) -> None:
     found = digested.run("search", "strangeword", "--json")
     assert {hit["path"] for hit in found.json["hits"]} == {f"odd/{name}" for name in ODD} | {"odd/not utf8 %FF.md"}
@@ -87,7 +88,6 @@ def test_odd_names_are_found_and_cannot_play_tricks_on_the_terminal(digested: Ru
     assert dash.json["file"]["path"] == "odd/-dash.md"
 
 
-@pytest.mark.slow
 def test_what_makes_no_sense_is_one_sentence_and_exit_code_2(digested: RunningChyme, tmp_path: Path) -> None:
     cases = {
         ("show", "nowhere.md"): "nowhere.md: is not a file of this vault",
@@ -108,7 +108,6 @@ def test_what_makes_no_sense_is_one_sentence_and_exit_code_2(digested: RunningCh
     assert digested.run("frobnicate", anywhere=True).code == 2
 
 
-@pytest.mark.slow
 def test_the_vault_is_the_option_then_the_environment_then_a_parent_then_here(
     digested: RunningChyme, tmp_path: Path
 ) -> None:
@@ -128,7 +127,6 @@ def test_the_vault_is_the_option_then_the_environment_then_a_parent_then_here(
     assert files(cwd=digested.folder) == 2
 
 
-@pytest.mark.slow
 def test_looking_after_a_vault(chyme: RunningChyme) -> None:
     chyme.drop("a.md", "# A\n\nmarigold")
     chyme.drop("b.md", "# B\n\nmarigold")
@@ -184,7 +182,6 @@ def test_looking_after_a_vault(chyme: RunningChyme) -> None:
     assert chyme.run("verify", "--json").json == {"problems": []}
 
 
-@pytest.mark.slow
 def test_reset_of_the_whole_vault_makes_everything_again(chyme: RunningChyme) -> None:
     for number in range(30):
         chyme.drop(f"note {number}.md", f"# Note {number}")

@@ -9,7 +9,10 @@ import sys
 from pathlib import Path
 
 import httpx
+import pytest
 from running_chyme import SAMPLES, RunningChyme, wait_until
+
+pytestmark = pytest.mark.slow
 
 # What is sent is drawn from the description, right and wrong; but a path drawn so is no file's, and 404 is all it gets.
 # What takes a file away asks for one that is not there, for the others need the real one until the end.

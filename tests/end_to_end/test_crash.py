@@ -10,10 +10,11 @@ import warm_start
 
 from bench.crash import Victim, examine, told
 
+pytestmark = pytest.mark.slow
+
 KILLS = 12
 
 
-@pytest.mark.slow
 def test_killed_at_any_moment_the_vault_ends_as_if_undisturbed(tmp_path: Path) -> None:
     seed = random.randrange(10**6)
     victim = Victim(tmp_path, seed, warm_start.start)

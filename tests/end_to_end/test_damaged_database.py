@@ -17,6 +17,8 @@ from running_chyme import RunningChyme, wait_until
 
 from chyme.doors.cli.main import main
 
+pytestmark = pytest.mark.slow
+
 NOTES = 40
 COMMANDS = (
     ["status"],
@@ -139,7 +141,6 @@ def test_damaged_accounts_open_no_door(vault: Path, how: str) -> None:
         assert "--server --replace" in answer.stderr
 
 
-@pytest.mark.slow
 def test_one_damaged_vault_does_not_keep_the_others_from_being_served(vault: Path, chyme: RunningChyme) -> None:
     damaging.overwrite_header(database_of(vault))
     other = vault
@@ -155,7 +156,6 @@ def test_one_damaged_vault_does_not_keep_the_others_from_being_served(vault: Pat
         assert http.get("/v/nothing/").status_code == 404
 
 
-@pytest.mark.slow
 def test_a_server_whose_database_is_damaged_under_it_pauses_and_says_so_once(vault: Path, chyme: RunningChyme) -> None:
     chyme.vault.rmdir()
     vault.rename(chyme.vault)

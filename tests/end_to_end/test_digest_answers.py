@@ -67,6 +67,7 @@ def test_a_digest_made_without_its_model_is_listed(chyme: RunningChyme, web: Loc
     web.handler("/v1/*", lambda _asked, _wire: Page(b"{}", 503, (("Retry-After", "600"),)))
     chyme.drop("note.txt", "The tenancy agreement may be terminated by either party with three months' notice. " * 5)
     running = chyme.serve()
+    wait_until(lambda: chyme.rows("SELECT 1 FROM files"))
     try:
         told = running.http.post("/api/digest/note.txt?digester=classify-document", timeout=120).json()
     finally:

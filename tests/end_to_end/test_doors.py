@@ -15,6 +15,8 @@ import pytest
 from running_chyme import SAMPLES, RunningChyme, Server, wait_until
 from waiting import AMPLE
 
+pytestmark = pytest.mark.slow
+
 PASSWORD = "correct horse battery"
 
 

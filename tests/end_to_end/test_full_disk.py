@@ -14,6 +14,8 @@ from plugin_package import install
 from running_chyme import RunningChyme, unmount, wait_until
 from waiting import AMPLE
 
+pytestmark = pytest.mark.slow
+
 BULKY = """
 import random
 
@@ -50,7 +52,6 @@ def small_disk(chyme: RunningChyme) -> Iterator[Path]:
         unmount(chyme.vault)
 
 
-@pytest.mark.slow
 def test_a_full_disk_pauses_and_burns_nothing(chyme: RunningChyme, small_disk: Path) -> None:
     install(chyme.site, "bulky_parsers", BULKY, {"bulky": "Bulky"})
     for number in range(FILES):
@@ -77,7 +78,6 @@ def test_a_full_disk_pauses_and_burns_nothing(chyme: RunningChyme, small_disk: P
     assert chyme.run("verify").code == 0
 
 
-@pytest.mark.slow
 def test_a_full_disk_pauses_once_until_there_is_clearly_room(chyme: RunningChyme, small_disk: Path) -> None:
     install(chyme.site, "bulky_parsers", BULKY, {"bulky": "Bulky"})
     for number in range(FILES):

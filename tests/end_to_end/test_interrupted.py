@@ -10,6 +10,8 @@ from plugin_package import install
 from running_chyme import RunningChyme, wait_until
 from waiting import AMPLE
 
+pytestmark = pytest.mark.slow
+
 SLEEPY = '''
 class Sleepy(Digester):
     """Works as many seconds as the file says, so that a test can stop it in the middle."""
@@ -28,7 +30,6 @@ class Sleepy(Digester):
 '''
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("how", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_an_interrupted_digest_leaves_nothing_in_progress_and_burns_nothing(
     chyme: RunningChyme, how: signal.Signals, code: int
@@ -58,7 +59,6 @@ def test_an_interrupted_digest_leaves_nothing_in_progress_and_burns_nothing(
     ]
 
 
-@pytest.mark.slow
 def test_when_chyme_alone_is_killed_its_busy_children_end_with_it(chyme: RunningChyme) -> None:
     install(chyme.site, "sleepy_parsers", SLEEPY, {"sleepy": "Sleepy"})
     slow = chyme.drop("slow.txt", "60")

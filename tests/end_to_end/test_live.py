@@ -17,6 +17,8 @@ import pytest
 from running_chyme import RunningChyme, Server, wait_until
 from waiting import AMPLE
 
+pytestmark = pytest.mark.slow
+
 CLIENTS = 50
 
 

@@ -10,6 +10,8 @@ from contextlib import ExitStack, contextmanager
 import pytest
 from running_chyme import RunningChyme, Server, wait_until
 
+pytestmark = pytest.mark.slow
+
 SOCKETS = 1100
 USUAL_DESCRIPTORS = 1024  # the soft limit of most systems
 HALF = b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX-a: b\r\n"
@@ -45,7 +47,6 @@ def ask(server: Server, address: str, path: str) -> bytes:
         return first_line(client)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("sent", [HALF, b""], ids=["half a head", "nothing"])
 def test_half_sent_requests_silence_nobody_and_cost_one_line_of_the_log(chyme: RunningChyme, sent: bytes) -> None:
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]

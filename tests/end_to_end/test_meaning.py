@@ -17,6 +17,8 @@ from running_chyme import RunningChyme, Server, wait_until
 from chyme.models.weights.catalog import EMBEDDING
 from chyme.models.weights.folder import path_of
 
+pytestmark = pytest.mark.slow
+
 NOTES = {
     "flat/lease.txt": "The tenancy agreement may be terminated by either party with three months' written notice.",
     "kitchen/bread.txt": "Knead the dough for ten minutes, let it rise overnight and bake it in a hot oven.",
@@ -134,7 +136,6 @@ def test_without_weights_words_are_searched_and_the_answer_says_why(chyme: Runni
     assert chyme.run("show", "kitchen/bread.txt", "--json").json["document"]["state"] == "completed"
 
 
-@pytest.mark.slow
 def test_another_embedder_takes_over_once_it_has_read_every_file(notes: RunningChyme) -> None:
     for number in range(60):
         notes.drop(f"many/note {number:02}.txt", f"Note {number} is about subject {number % 7} and about brakes.")

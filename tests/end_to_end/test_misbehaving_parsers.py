@@ -8,6 +8,8 @@ import pytest
 from plugin_package import install
 from running_chyme import SAMPLES, RunningChyme
 
+pytestmark = pytest.mark.slow
+
 WILD = '''
 class Wild(Digester):
     """Behaves as the file's name says."""
@@ -58,7 +60,6 @@ EXPECTED = {
 }
 
 
-@pytest.mark.slow
 def test_misbehaving_parsers_fail_their_own_file_and_nobody_else(chyme: RunningChyme) -> None:
     install(chyme.site, "wild_parsers", WILD, {"wild": "Wild"})
     chyme.settings["CHYME_PARSER_MEMORY_MB"] = "1024"

@@ -9,7 +9,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
 from running_chyme import RunningChyme, wait_until
+
+pytestmark = pytest.mark.slow
 
 OTHERS = 0o077
 

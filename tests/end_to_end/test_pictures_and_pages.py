@@ -20,6 +20,8 @@ from running_chyme import SAMPLES, RunningChyme
 from chyme.models.weights.catalog import OBJECTS
 from chyme.models.weights.folder import path_of
 
+pytestmark = pytest.mark.slow
+
 BROKEN = ("bomb.png", "cut.heic", "empty.heic", "empty.mp4", "empty.png")
 WHOLE = {
     "photos/sign.jpg": "pages/sign.jpg",

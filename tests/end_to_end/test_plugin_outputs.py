@@ -8,6 +8,8 @@ import pytest
 from plugin_package import install
 from running_chyme import RunningChyme
 
+pytestmark = pytest.mark.slow
+
 LOGBOOK = '''
 from chyme.digester import Makes, Title
 from chyme.errors import UnreadableFile
@@ -48,7 +50,6 @@ class Lost(Digester):
 '''
 
 
-@pytest.mark.slow
 def test_the_output_of_a_plug_in_is_searched_shown_and_counted_by_what_it_declares(chyme: RunningChyme) -> None:
     install(chyme.site, "logbook_digester", LOGBOOK, {"logbook": "Logbook", "lost": "Lost"})
     chyme.drop(

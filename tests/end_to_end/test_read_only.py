@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 from running_chyme import Ended, RunningChyme, unmount
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def seal(chyme: RunningChyme) -> Iterator[object]:
@@ -54,7 +56,6 @@ def assert_refused(ended: Ended) -> None:
     assert "read-only" in ended.err and "state_dir (CHYME_STATE_DIR)" in ended.err
 
 
-@pytest.mark.slow
 def test_a_folder_where_nothing_can_be_made_is_told_and_state_dir_helps(chyme: RunningChyme, seal: object) -> None:
     chyme.drop("note.md", "# Note\n\nmarigold")
     seal(chyme.vault)  # type: ignore[operator]
@@ -65,7 +66,6 @@ def test_a_folder_where_nothing_can_be_made_is_told_and_state_dir_helps(chyme: R
     assert "note.md" in chyme.run("search", "marigold", env=elsewhere).out
 
 
-@pytest.mark.slow
 def test_what_is_known_of_a_read_only_vault_can_be_read(chyme: RunningChyme, seal: object) -> None:
     chyme.drop("note.md", "# Note\n\nmarigold")
     assert chyme.run("digest").code == 0
@@ -86,7 +86,6 @@ def test_what_is_known_of_a_read_only_vault_can_be_read(chyme: RunningChyme, sea
     assert sorted(path.name for path in (chyme.vault / ".chyme").iterdir()) == before
 
 
-@pytest.mark.slow
 def test_the_journal_of_a_chyme_that_was_killed_is_read_as_well(chyme: RunningChyme, seal: object) -> None:
     chyme.drop("note.md", "# Note\n\nmarigold")
     assert chyme.run("digest").code == 0

@@ -8,6 +8,8 @@ import pytest
 from plugin_package import install
 from running_chyme import RunningChyme
 
+pytestmark = pytest.mark.slow
+
 GUEST = """
 class Guest(Digester):
     name = "guest"
@@ -29,7 +31,6 @@ def install_guest(chyme: RunningChyme, *, broken: bool) -> None:
     install(chyme.site, f"guest_{broken}", source, {"guest": "Guest"})
 
 
-@pytest.mark.slow
 def test_digestion_ends_without_a_plugin_whose_work_was_pending(chyme: RunningChyme) -> None:
     install_guest(chyme, broken=True)
     chyme.drop("note.txt", "hello")

@@ -34,6 +34,8 @@ from chyme.speech.people.tables import people, voices
 from chyme.understanding.edit_rules import EditRequest
 from chyme.understanding.tables import tags
 
+pytestmark = pytest.mark.slow
+
 PAGE = "# A page that is gone\n\n" + "What stood there about walnuts. " * 1000
 COPY = b"<html>" + bytes(range(256)) * 100
 FOUND = {"edits": 3, "tag_rules": 1, "people": 1, "voices": 1, "captures": 2, "renames": 0, "ai_calls": 1}
@@ -214,7 +216,6 @@ def test_nothing_is_rescued_while_another_process_has_the_database_open(vault: P
     assert rescued(vault, "--yes")["saved"] == FOUND
 
 
-@pytest.mark.slow
 def test_a_rescue_that_is_killed_loses_nothing(vault: Path) -> None:
     damaging.overwrite_header(database_of(vault))
     before = database_of(vault).read_bytes()

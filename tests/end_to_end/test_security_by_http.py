@@ -17,6 +17,8 @@ import httpx
 import pytest
 from running_chyme import SAMPLES, RunningChyme, wait_until
 
+pytestmark = pytest.mark.slow
+
 PASSWORD = "a long enough sentence"
 SVG = b'<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>'
 PAGE = b"<!doctype html><title>Evil</title><script>alert(1)</script><p>heron on the page</p>"

@@ -13,6 +13,8 @@ import pytest
 from plugin_package import install
 from running_chyme import SAMPLES, RunningChyme, Server, wait_until
 
+pytestmark = pytest.mark.slow
+
 SLEEPY = '''
 class Sleepy(Digester):
     """Works as many seconds as the file says, and tells which of its runs this is."""
@@ -151,7 +153,6 @@ def test_a_note_dropped_while_serving_is_found_within_seconds(chyme: RunningChym
     wait_until(lambda: http.get("/api/search", params={"q": "zugzwang"}).json()["total"] == 0)
 
 
-@pytest.mark.slow
 def test_a_wish_for_a_busy_file_is_kept_and_waited_for(chyme: RunningChyme, http: httpx.Client) -> None:
     chyme.drop("slow one.txt", "1.5")
     wait_until(
@@ -168,7 +169,6 @@ def test_a_wish_for_a_busy_file_is_kept_and_waited_for(chyme: RunningChyme, http
     assert chyme.rows("SELECT count(*) FROM requests") == [(0,)]
 
 
-@pytest.mark.slow
 def test_searches_go_on_while_posts_wait(chyme: RunningChyme, http: httpx.Client) -> None:
     for number in range(10):
         chyme.drop(f"slow {number}.txt", f"0.{number}1")
@@ -195,7 +195,6 @@ def _at_work(http: httpx.Client, path: str, digester: str) -> bool:
     return any((work["path"], work["digester"]) == (path, digester) for work in under_way)
 
 
-@pytest.mark.slow
 def test_only_loopback_and_only_a_free_port(serving: tuple[RunningChyme, Server], tmp_path: Path) -> None:
     chyme, server = serving
     open_to_all = chyme.run("serve", "--host", "0.0.0.0", vault=tmp_path)

@@ -15,6 +15,8 @@ from running_chyme import SAMPLES, RunningChyme, Server, wait_until
 from chyme.models.weights.catalog import EMBEDDING, SPEECH
 from chyme.models.weights.folder import path_of
 
+pytestmark = pytest.mark.slow
+
 SECONDS = 120.0  # for what takes a second on a quiet machine
 MODEL_SECONDS = "600"  # longer than any test: no call ends because it took too long
 NOTE = "The plumber replaced the thermostat of the boiler, and charged us for it.\n"
@@ -87,7 +89,6 @@ def test_a_pdf_is_found_while_the_call_is_open(chyme: RunningChyme, silent: Sile
     assert state["classify-document"] == "in-progress"
 
 
-@pytest.mark.slow
 def test_a_picture_is_found_by_the_words_in_it_while_nobody_describes_it(
     chyme: RunningChyme, silent: SilentModel
 ) -> None:
@@ -97,7 +98,6 @@ def test_a_picture_is_found_by_the_words_in_it_while_nobody_describes_it(
     assert state["classify-image"] != "completed"
 
 
-@pytest.mark.slow
 def test_a_web_page_is_found_while_nobody_sums_it_up(chyme: RunningChyme, silent: SilentModel) -> None:
     with LocalWeb() as web:
         chyme.settings |= {"CHYME_CRAWL": "true", "CHYME_WEB_ALLOW": web.host, "CHYME_WEB_DELAY": "0"}
@@ -106,7 +106,6 @@ def test_a_web_page_is_found_while_nobody_sums_it_up(chyme: RunningChyme, silent
     assert state["url-crawl-summary"] == "in-progress"
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(path_of(SPEECH) is None, reason="the weights for speech are missing: chyme weights speech")
 def test_a_recording_is_found_while_nobody_corrects_it(chyme: RunningChyme, silent: SilentModel) -> None:
     chyme.drop("memo.ogg", (SAMPLES / "speech/memo.ogg").read_bytes())

@@ -9,7 +9,10 @@ import time
 from contextlib import closing
 from pathlib import Path
 
+import pytest
 from running_chyme import RunningChyme, Server, wait_until
+
+pytestmark = pytest.mark.slow
 
 LONG = 120.0
 ENDLESS = 1 << 40  # bytes; sparse, and hashed for an hour at least

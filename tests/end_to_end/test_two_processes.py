@@ -7,11 +7,12 @@ import signal
 import pytest
 from running_chyme import RunningChyme, wait_until
 
+pytestmark = pytest.mark.slow
+
 FILES = 300
 DIGESTS = 6  # of a note: classify-document, tags, slug, tag-embeddings, search-keyword, search-semantic
 
 
-@pytest.mark.slow
 def test_serve_and_digest_at_the_same_time_do_every_digest_once(chyme: RunningChyme) -> None:
     for number in range(FILES):
         chyme.drop(f"folder {number % 7}/note {number}.md", f"# Note {number}\n\nharbour and ledger, number {number}\n")

@@ -17,6 +17,8 @@ from model_server import Answer, Asked, ModelServer, blocks, drips, fails, hangs
 from running_chyme import PROJECT, RunningChyme, wait_until
 from waiting import AMPLE
 
+pytestmark = pytest.mark.slow
+
 LETTER = """Dear Ms Miller,
 
 the heating in the flat at 12 Harbour Street was repaired on 3 April 2026. The plumber replaced the pump and the
@@ -214,7 +216,6 @@ def _all_by_model(chyme: RunningChyme, count: int) -> bool:
     return bool(rows[0][0] == count)
 
 
-@pytest.mark.slow
 def test_ten_files_in_flight_while_the_provider_is_down_complete_when_it_returns(chyme: RunningChyme) -> None:
     with ModelServer([fails(503)]) as server:
         for number in range(10):
@@ -267,7 +268,6 @@ def _waiting(chyme: RunningChyme) -> str:
     return str(chyme.rows("SELECT file_path FROM digests WHERE provider IS NOT NULL LIMIT 1")[0][0])
 
 
-@pytest.mark.slow
 def test_a_call_whose_response_was_committed_is_never_repeated(chyme: RunningChyme) -> None:
     """kill -9 in the middle of calls: whatever was answered before is not asked again."""
 

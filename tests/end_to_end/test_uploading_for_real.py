@@ -17,6 +17,8 @@ import httpx
 import pytest
 from running_chyme import RunningChyme, Server, wait_until
 
+pytestmark = pytest.mark.slow
+
 MB = 1024 * 1024
 
 
@@ -57,7 +59,6 @@ def half_sent(server: Server) -> Iterator[None]:
         yield
 
 
-@pytest.mark.slow
 def test_a_large_upload_takes_no_memory_and_others_are_answered_meanwhile(chyme: RunningChyme) -> None:
     server = chyme.serve()
     assert send(server, "small.bin", iter([b"x"])).status_code == 201
@@ -91,7 +92,6 @@ def test_a_large_upload_takes_no_memory_and_others_are_answered_meanwhile(chyme:
     assert server.end(signal.SIGTERM) == 0
 
 
-@pytest.mark.slow
 def test_twenty_at_once_are_taken_in_and_digested(chyme: RunningChyme) -> None:
     server = chyme.serve()
     codes: list[int] = []
@@ -111,7 +111,6 @@ def test_twenty_at_once_are_taken_in_and_digested(chyme: RunningChyme) -> None:
     assert server.end(signal.SIGTERM) == 0
 
 
-@pytest.mark.slow
 def test_whoever_hangs_up_leaves_nothing_and_a_slow_one_is_waited_for(chyme: RunningChyme) -> None:
     server = chyme.serve()
     with half_sent(server):
@@ -128,7 +127,6 @@ def test_whoever_hangs_up_leaves_nothing_and_a_slow_one_is_waited_for(chyme: Run
     assert server.end(signal.SIGTERM) == 0
 
 
-@pytest.mark.slow
 def test_what_a_killed_server_had_half_of_is_gone_at_the_next_start(chyme: RunningChyme) -> None:
     server = chyme.serve()
     with half_sent(server):

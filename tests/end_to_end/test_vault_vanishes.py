@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from running_chyme import RunningChyme, Server, wait_until
 
+pytestmark = pytest.mark.slow
+
 LONG = 120.0
 FILES = 12
 

@@ -13,6 +13,8 @@ from PIL import Image
 from running_chyme import SAMPLES, RunningChyme
 from vision_server import CAPTION, OBJECTS, Provider, fails, says, serving
 
+pytestmark = pytest.mark.slow
+
 KEY = "sk-very-secret-4711"
 CLASSIFIED = {
     "language": None,

@@ -30,6 +30,8 @@ from chyme.imaging.ocr.page_text import page_text
 from chyme.imaging.ocr.tesseract import Tesseract
 from chyme.model import Place
 
+pytestmark = pytest.mark.slow
+
 PAGES = Path(__file__).resolve().parents[1] / "samples" / "pages"
 NEEDS_TESSERACT = pytest.mark.skipif(shutil.which("tesseract") is None, reason="the program tesseract is not installed")
 
@@ -73,21 +75,18 @@ def test_chinese_is_read(rapid: OcrEngine) -> None:
     assert text_of(rapid.read(image), image).split() == truth_of("chinese.png").split()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ["clean.png", "rotated_3.png", "turned_90.png", "upside_down.png", "noisy.jpg"])
 def test_a_printed_page_is_read_whole_however_it_lies(name: str, rapid: OcrEngine) -> None:
     image = picture(name)
     assert text_of(rapid.read(image), image) == truth_of(name)
 
 
-@pytest.mark.slow
 def test_columns_are_read_one_after_the_other_and_tables_row_by_row(rapid: OcrEngine) -> None:
     for name in ("two_columns.png", "table.png"):
         image = picture(name)
         assert text_of(rapid.read(image), image).split() == truth_of(name).split()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("quarters", [1, 2, 3])
 def test_boxes_of_turned_writing_are_those_of_the_picture_as_it_is(quarters: int, rapid: OcrEngine) -> None:
     upright = a_paragraph()

@@ -25,6 +25,8 @@ from chyme.imaging.decoding.headers import jxl_size
 from chyme.imaging.decoding.metadata import facts_of, orientation_of
 from chyme.imaging.decoding.reader import SAVE_AS_HINT, Picture, frames, open_picture
 
+pytestmark = pytest.mark.slow
+
 SAMPLES = Path(__file__).resolve().parents[1] / "samples" / "pictures"
 LIMITS = PictureLimits()
 CORNERS = {"red": (255, 0, 0), "lime": (0, 255, 0), "blue": (0, 0, 255), "yellow": (255, 255, 0)}

@@ -29,6 +29,8 @@ from chyme.models.weights.folder import path_of
 from chyme.models.weights.safetensors import read_tensors
 from chyme.understanding.tags.vectors import EMBEDDING_TEMPLATE, vectors_of
 
+pytestmark = pytest.mark.slow
+
 TEXTS = (
     "invoice",
     "a document about the tax return of 2023",

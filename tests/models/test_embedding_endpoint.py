@@ -35,6 +35,8 @@ from chyme.models.providers.cancellation import CallStopped, cancel_calls
 from chyme.models.providers.endpoints import Endpoint
 from chyme.models.providers.usage import usage_of
 
+pytestmark = pytest.mark.slow
+
 KEY = "sk-secret-4711"
 MANY = [f"passage number {number}" for number in range(2 * BATCH_TEXTS + 3)]
 

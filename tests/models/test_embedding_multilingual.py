@@ -15,6 +15,8 @@ from chyme.models.embedding.passage_embedder import PassageEmbedding, load_passa
 from chyme.models.weights.catalog import CATALOG, DEFAULT_CAPABILITIES, MULTILINGUAL
 from chyme.models.weights.folder import path_of
 
+pytestmark = pytest.mark.slow
+
 ENGLISH = [
     "The tenant may terminate the lease with three months' notice in writing.",
     "Mix flour, butter and apples and bake the cake for an hour.",

@@ -17,6 +17,8 @@ from chyme.models.embedding.passage_embedder import WINDOW, PassageEmbedder, Pas
 from chyme.models.weights.catalog import EMBEDDING, MULTILINGUAL
 from chyme.models.weights.folder import path_of
 
+pytestmark = pytest.mark.slow
+
 SHORT = [f"a document about {what}" for what in ("rent", "cars", "dogs", "tax returns", "", "an apple cake")] * 9
 MIXED = [*SHORT, "The heating costs rose by 12 % in the year before. " * 5, "word " * 400, *SHORT[::-1]]
 

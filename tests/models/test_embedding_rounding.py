@@ -19,6 +19,8 @@ from chyme.models.weights.catalog import EMBEDDING, MULTILINGUAL, Weights
 from chyme.models.weights.folder import path_of
 from chyme.models.weights.safetensors import read_tensors
 
+pytestmark = pytest.mark.slow
+
 INT8 = 3  # as ONNX counts types
 LARGEST, SMALLEST = 2**15 - 1, -(2**15)
 

@@ -30,6 +30,8 @@ from chyme.models.providers.service_faults import InvalidAnswer, KeyRefused
 from chyme.speech.transcripts.language_model import AnswerCache, TimeBudget, ask_for_corrections, ask_for_summary
 from chyme.speech.transcripts.language_model_schemas import CorrectedSegments
 
+pytestmark = pytest.mark.slow
+
 KEY = "sk-very-secret"
 JSON = (("Content-Type", "application/json"),)
 GOOD = {"segments": [{"index": 1, "text": "Hello."}]}

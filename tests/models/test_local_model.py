@@ -32,7 +32,10 @@ SMALL = LocalSettings(capability=SMOLLM2.capability, context=2048, answer=192, i
 PATIENCE = 120.0  # of one question: the machine may be busy
 MISSING = SMALL.missing.replace("make llm", "chyme weights smollm2")
 
-pytestmark = pytest.mark.skipif(bool(MISSING), reason=f"the small local model cannot run: {MISSING}")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(bool(MISSING), reason=f"the small local model cannot run: {MISSING}"),
+]
 
 
 class Note(BaseModel):
@@ -91,7 +94,6 @@ def until(true: Callable[[], bool]) -> bool:
     return True
 
 
-@pytest.mark.slow
 def test_every_answer_of_a_real_model_fits_the_schema(endpoint: Endpoint) -> None:
     texts = (
         "",
@@ -109,7 +111,6 @@ def test_every_answer_of_a_real_model_fits_the_schema(endpoint: Endpoint) -> Non
         assert calls.ends[0].tokens_in and calls.ends[0].tokens_out
 
 
-@pytest.mark.slow
 def test_a_model_that_finds_no_end_is_stopped_by_the_bounds_of_the_schema(endpoint: Endpoint) -> None:
     long = at(replace(SMALL, answer=1024))
     told = ask(

@@ -24,6 +24,8 @@ from chyme.models.local.server_process import ServerProcess
 from chyme.models.providers.model_clients import LONGEST_TEXT, MAX_ITEMS, BoundedSchema
 from chyme.models.weights.catalog import CATALOG, DEFAULT_CAPABILITIES, LLM, MULTILINGUAL, SMOLLM2
 
+pytestmark = pytest.mark.slow
+
 
 def test_turns_are_taken_one_at_a_time_and_in_the_order_they_came() -> None:
     turns, order, together = FairLock(), list[int](), list[int]()

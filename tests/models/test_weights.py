@@ -25,6 +25,8 @@ from chyme.models.weights.catalog import CATALOG, OBJECTS, Member, Weights, defa
 from chyme.models.weights.download import STALE_SECONDS, fetch
 from chyme.models.weights.folder import folder_of, is_intact, path_of, read_files, verified_folder
 
+pytestmark = pytest.mark.slow
+
 MODEL = b"numbers " * 1000
 LABELS = b"cat\ndog\n"
 

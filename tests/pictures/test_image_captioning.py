@@ -17,6 +17,8 @@ from chyme.model import File, Kind, Stamp
 from chyme.models.providers.endpoints import VisionSettings
 from chyme.pictures.image_captioning import ImageCaptioning
 
+pytestmark = pytest.mark.slow
+
 SCENES = Path(__file__).parents[1] / "samples" / "scenes"
 
 

@@ -24,6 +24,8 @@ from chyme.model import File, Kind, Limits, Stamp, Upstream
 from chyme.pictures.image_ocr import ImageOcr
 from chyme.text.passages import cut_passages
 
+pytestmark = pytest.mark.slow
+
 PAGES = Path(__file__).resolve().parents[1] / "samples" / "pages"
 MEGABYTE = 1 << 20
 
@@ -127,7 +129,6 @@ def test_letters_that_are_not_known_are_told_in_a_note(tmp_path: Path) -> None:
     assert output.places == ()
 
 
-@pytest.mark.slow
 def test_every_page_of_a_tiff_is_read_up_to_the_limit(tmp_path: Path) -> None:
     leaves = (lines_of_print(100, 200), lines_of_print(383, 530), lines_of_print(533, 638))
     source = shown("fax.tiff", encoded(leaves[0], "TIFF", leaves[1:]), tmp_path)
@@ -148,7 +149,6 @@ def test_every_page_of_a_tiff_is_read_up_to_the_limit(tmp_path: Path) -> None:
     assert first.content.endswith("> note: first 1 of 3 pages read (limit ocr_pages)")
 
 
-@pytest.mark.slow
 def test_a_long_screenshot_is_read_from_the_original_and_nothing_on_a_seam_comes_twice(tmp_path: Path) -> None:
     tall = Image.new("L", (1050, 9000), 255)
     for top, strip in ((100, (100, 383)), (3790, (383, 533)), (8600, (533, 638))):
@@ -164,7 +164,6 @@ def test_a_long_screenshot_is_read_from_the_original_and_nothing_on_a_seam_comes
     assert source.told
 
 
-@pytest.mark.slow
 def test_a_line_across_two_tiles_keeps_each_of_its_words_once(tmp_path: Path) -> None:
     wide = Image.new("L", (7000, 400), 255)
     wide.paste(lines_of_print(383, 533), (800, 120))
@@ -213,7 +212,6 @@ def runner() -> Iterator[Runner]:
     made.close()
 
 
-@pytest.mark.slow
 def test_a_child_without_network_reads_pictures_and_scans_and_stays_small(runner: Runner, tmp_path: Path) -> None:
     limits = Limits(120, 120, 2048 * MEGABYTE)
     source = sample("clean.png", tmp_path)

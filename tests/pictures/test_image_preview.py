@@ -24,6 +24,8 @@ from chyme.imaging.decoding.decoder_interface import PictureLimits
 from chyme.model import Kind, Limits, Output
 from chyme.pictures.image_preview import ImagePreview
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLES = ROOT / "tests" / "samples" / "pictures"
 CORPUS = ROOT / "../shared/corpus"
@@ -163,7 +165,6 @@ def test_hostile_pictures_harm_nobody(in_child: Callable[[Path], Output]) -> Non
 
 
 @needs_corpus
-@pytest.mark.slow
 def test_the_pictures_of_the_corpus_are_shown_and_left_as_they_were(in_child: Callable[[Path], Output]) -> None:
     paths = (
         sorted((CORPUS / "image").iterdir())

@@ -19,6 +19,8 @@ from chyme.pictures.captions_without_model import Scene
 from chyme.pictures.object_detector import DetectorSettings, detect, fingerprint, object_classes
 from chyme.pictures.scene import analyse_scene
 
+pytestmark = pytest.mark.slow
+
 SCENES = Path(__file__).parents[1] / "samples" / "scenes"
 SETTINGS = DetectorSettings(os.environ.get("CHYME_WEIGHTS_DIR", ""))
 needs_weights = pytest.mark.skipif(

@@ -30,6 +30,8 @@ from chyme.models.providers.endpoints import VisionSettings
 from chyme.models.providers.service_faults import KeyRefused
 from chyme.pictures.vision_model import ask_for_caption, ask_for_objects, size_of
 
+pytestmark = pytest.mark.slow
+
 KEY = "sk-very-secret"
 JSON = (("Content-Type", "application/json"),)
 

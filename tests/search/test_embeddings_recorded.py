@@ -19,8 +19,8 @@ from waiting import AMPLE
 
 from chyme.application import consistency_checks
 from chyme.core.pipeline.coordinator import Coordinator
+from chyme.core.pipeline.file_scheduler import BUNDLE, QUIET_SECONDS, FileScheduler
 from chyme.core.pipeline.output_updates import prepare_output
-from chyme.core.pipeline.scheduler import BUNDLE, QUIET_SECONDS, FileScheduler
 from chyme.core.pipeline.transitions import LEASE, Claim, PassResult
 from chyme.core.store import documents
 from chyme.digester import Source

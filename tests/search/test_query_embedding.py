@@ -32,6 +32,8 @@ from chyme.search.query_embedding.child_process import LOADING, UNREADABLE, Chil
 from chyme.search.query_embedding.endpoint import EndpointQueryEmbedder
 from chyme.search.query_embedding.query_vectors import QueryVector, QueryVectorCache, key_of
 
+pytestmark = pytest.mark.slow
+
 HERE = Path(__file__).parent
 MINILM = PassageEmbedding()
 MODEL = MINILM.model_name

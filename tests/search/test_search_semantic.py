@@ -29,6 +29,8 @@ from chyme.search.passage_hashes import EMBEDDED_BEFORE, ReusablePassages, passa
 from chyme.search.search_keyword import SearchKeyword
 from chyme.search.search_semantic import ASKS, PREPARED_FILE, TITLE_CHARACTERS, SearchSemantic
 
+pytestmark = pytest.mark.slow
+
 ENDPOINT = PassageEmbedding(engine="openai", url="http://127.0.0.1:9/v1", model="far", window=50, seconds=7.0)
 
 

@@ -24,6 +24,8 @@ from chyme.model import Kind, Limits, Output, Stamp
 from chyme.speech.media.container import MediaLimits
 from chyme.speech.media_preview import MediaPreview
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLES = ROOT / "tests" / "samples" / "media"
 CORPUS = ROOT / "../shared/corpus"

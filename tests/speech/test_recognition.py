@@ -35,6 +35,8 @@ from chyme.speech.recognition.voice_activity import ActivityRules, SpeechSpan
 from chyme.speech.recognition.whisper import load_for_settings
 from chyme.speech.voices.diarization import Window
 
+pytestmark = pytest.mark.slow
+
 Samples = NDArray[np.float32]
 
 SPEECH = Path(__file__).resolve().parents[1] / "samples" / "speech"
@@ -359,7 +361,6 @@ def test_what_goes_wrong_in_a_thread_is_raised(tmp_path: Path) -> None:
 
 
 @needs_weights
-@pytest.mark.slow
 @pytest.mark.parametrize("seconds", [2, 10])
 def test_noise_and_music_say_nothing_even_where_they_are_taken_for_speech(seconds: int) -> None:
     random = np.random.default_rng(seconds)
@@ -384,7 +385,6 @@ CLIPS = Path(__file__).resolve().parents[2] / "../shared/corpus/speech"
 
 
 @needs_weights
-@pytest.mark.slow
 @pytest.mark.skipif(not CLIPS.is_dir(), reason=f"the shared corpus is not at {CLIPS}")
 def test_at_most_one_word_in_twenty_is_wrong_in_real_speech(tmp_path: Path) -> None:
     wrong = total = 0
@@ -415,7 +415,6 @@ print(json.dumps([word.text for word in found.words]), flush=True)
 
 
 @needs_weights
-@pytest.mark.slow
 def test_a_killed_attempt_leaves_what_it_finished(tmp_path: Path) -> None:
     names = ("memo.ogg", "recipe.m4a", "dialogue.mp3", "film.mp4")
     pause = np.zeros(3 * RATE, np.float32)

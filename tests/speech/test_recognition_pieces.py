@@ -31,6 +31,8 @@ from chyme.speech.recognition.pieces import CutRules, prepare
 from chyme.speech.recognition.voice_activity import SpeechSpan
 from chyme.speech.voices.diarization import Window
 
+pytestmark = pytest.mark.slow
+
 SAMPLES = Path(__file__).resolve().parents[1] / "samples"
 SPEECH = SAMPLES / "speech"
 LIMITS = MediaLimits()
@@ -395,7 +397,6 @@ print(Path("/proc/self/status").read_text().partition("VmHWM:")[2].split()[0])
 """
 
 
-@pytest.mark.slow
 def test_a_long_recording_takes_no_more_memory_than_a_short_one(memo: Samples, tmp_path: Path) -> None:
     def peak(*parts: Samples) -> int:
         path = written(tmp_path / "a.wav", *parts)

@@ -36,6 +36,8 @@ from chyme.speech.recognition.remote_recogniser import ESTIMATED, transcribe
 from chyme.speech.recognition.settings import SpeechEndpoint
 from chyme.speech.recognition.voice_activity import SpeechSpan
 
+pytestmark = pytest.mark.slow
+
 KEY = "sk-very-secret"
 NO_VERBOSE = fails(
     400,

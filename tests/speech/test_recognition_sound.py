@@ -21,6 +21,8 @@ from chyme.speech.media.container import MediaLimits, Recording
 from chyme.speech.recognition.audio_stream import PIECE, RATE, read_samples
 from chyme.speech.recognition.voice_activity import ActivityRules, SpeechDetector, SpeechSpan
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLES = ROOT / "tests" / "samples"
 SPEECH, MEDIA = SAMPLES / "speech", SAMPLES / "media"

@@ -33,6 +33,8 @@ from chyme.speech.transcripts.json_format import from_json
 from chyme.speech.voices.encoder import load
 from chyme.speech.voices.json_format import from_json as voices_from_json
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLES = ROOT / "tests" / "samples"
 SPEECH, MEDIA = SAMPLES / "speech", SAMPLES / "media"
@@ -233,7 +235,6 @@ def ask(runner: Runner, tmp_path: Path) -> Ask:
 
 
 @needs_weights
-@pytest.mark.slow
 def test_a_child_hears_every_sample_without_dying(ask: Ask, runner: Runner) -> None:
     for line in (SPEECH / "transcripts.tsv").read_text(encoding="utf-8").splitlines()[1:]:
         name, language, text = line.split("\t")
@@ -244,7 +245,6 @@ def test_a_child_hears_every_sample_without_dying(ask: Ask, runner: Runner) -> N
 
 
 @needs_weights
-@pytest.mark.slow
 @pytest.mark.skipif(not CORPUS.is_dir(), reason=f"the shared corpus is not at {CORPUS}")
 def test_every_recording_of_the_corpus_is_heard_or_refused_with_a_reason(ask: Ask, runner: Runner) -> None:
     paths = [path for folder in ("audio", "video", "speech", "hostile") for path in sorted((CORPUS / folder).iterdir())]

@@ -29,6 +29,8 @@ from chyme.models.providers.endpoints import LanguageSettings
 from chyme.speech.speech_recognition_cleanup import BATCH_SEGMENTS, SpeechRecognitionCleanup
 from chyme.speech.transcripts.json_format import from_json
 
+pytestmark = pytest.mark.slow
+
 Texts = Callable[[list[str]], list[str]]
 LINES = [
     "um so i went too the harbour yesterday",

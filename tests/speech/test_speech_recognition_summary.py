@@ -28,6 +28,8 @@ from chyme.models.providers.service_faults import InvalidAnswer
 from chyme.speech.speech_recognition_summary import SpeechRecognitionSummary
 from chyme.text.digest_text import extract_text
 
+pytestmark = pytest.mark.slow
+
 MEETING = sample("meeting.en")
 ANSWER: dict[str, Any] = {
     "takeaway": "Half of the old pier closes in June, and the steel is ordered in two parts.",

@@ -31,6 +31,8 @@ from chyme.speech.voices.diarization import Window, cluster_vectors, separate_sp
 from chyme.speech.voices.encoder import LENGTH, MODEL, SHORTEST, Encoder, load
 from chyme.speech.voices.torch_file import read_tensors
 
+pytestmark = pytest.mark.slow
+
 SAMPLES = Path(__file__).parents[1] / "samples" / "speech"
 SIZE = 24  # of the vectors that are made up here
 SAME_PERSON = 0.65
@@ -278,7 +280,6 @@ def test_a_file_of_only_short_windows_still_has_turns() -> None:
     ]
 
 
-@pytest.mark.slow
 def test_three_hours_of_windows_take_seconds_and_little_memory() -> None:
     chance = random.Random(3)
     speakers = [speaker for _ in range(1300) for speaker in [chance.randrange(4)] * 10]

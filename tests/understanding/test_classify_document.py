@@ -34,6 +34,8 @@ from chyme.understanding.classification.model_question import PREPARED
 from chyme.understanding.classification.result import from_json
 from chyme.understanding.classify_document import ClassifyDocument
 
+pytestmark = pytest.mark.slow
+
 TESTS = Path(__file__).parents[1]
 SEEN = "2026-11-16T09:00:00.000Z"
 FILE = File(1, "a/scan0001.pdf", "scan0001.pdf", Kind.DOCUMENT, "application/pdf", Stamp("1", "1", 9, 0), "00", 1)

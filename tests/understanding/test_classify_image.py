@@ -20,6 +20,8 @@ from chyme.models.providers.service_faults import InvalidAnswer
 from chyme.understanding.classification.result import from_json
 from chyme.understanding.classify_image import ClassifyImage
 
+pytestmark = pytest.mark.slow
+
 SEEN = "2026-11-16T09:00:00.000Z"
 FILE = File(1, "a/IMG_1234.jpg", "IMG_1234.jpg", Kind.IMAGE, "image/jpeg", Stamp("1", "1", 1000, 0), "00", 1)
 FILE = replace(FILE, updated_at=SEEN)

@@ -20,6 +20,8 @@ from chyme.models.weights.catalog import EMBEDDING
 from chyme.models.weights.folder import path_of
 from chyme.understanding.tags.tag_embeddings import MAX_TAGS, TagEmbeddings
 
+pytestmark = pytest.mark.slow
+
 
 @dataclass
 class Tagged(StaysHome):

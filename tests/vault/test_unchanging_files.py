@@ -14,6 +14,8 @@ from chyme.core.files.vault_folder import Vault
 from chyme.core.pipeline.transitions import PassResult
 from chyme.vault.watch.file_inspection import inspect_file
 
+pytestmark = pytest.mark.slow
+
 
 def test_a_growing_file_is_taken_once_and_only_when_it_has_been_still(live: Folder) -> None:
     path = live.root / "growing.txt"

@@ -16,6 +16,8 @@ from watching import Folder, until
 from chyme.vault.watch.inotify import InotifyListener
 from chyme.vault.watch.watcher import Watcher
 
+pytestmark = pytest.mark.slow
+
 
 def quiet(live: Folder) -> bool:
     return live.watcher is not None and live.watcher.unfinished_count == 0
@@ -129,7 +131,6 @@ def test_a_folder_moved_out_and_back_keeps_everything(live: Folder, tmp_path: Pa
     until(lambda: len(live.paths()) == 6)
 
 
-@pytest.mark.slow
 def test_two_thousand_files_at_once_are_all_taken_once(live: Folder) -> None:
     for number in range(2000):
         (live.root / f"{number % 7}").mkdir(exist_ok=True)
@@ -295,7 +296,6 @@ def test_a_full_disk_is_reported_and_files_are_taken_in_when_there_is_room(tmp_p
         live.close()
 
 
-@pytest.mark.slow
 def test_watching_costs_nothing_while_nothing_happens(tmp_path: Path) -> None:
     live = Folder(tmp_path / "vault")
     try:

@@ -25,6 +25,8 @@ from chyme.webpages.browser.process_tree import adopt_orphans
 from chyme.webpages.browser.proxy import REFUSED_HEADER, Proxy
 from chyme.webpages.settings import BrowserSettings
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def web() -> Iterator[LocalWeb]:

@@ -25,6 +25,8 @@ from chyme.webpages.http_client.responses import ServerError
 from chyme.webpages.http_client.text_decoding import decode_page
 from chyme.webpages.settings import CrawlLimits
 
+pytestmark = pytest.mark.slow
+
 MB = 1024 * 1024
 BRIEFLY = CrawlLimits(seconds=0.6, page_bytes=MB)
 PATIENTLY = CrawlLimits(seconds=AMPLE, page_bytes=MB)

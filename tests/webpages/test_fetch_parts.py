@@ -19,6 +19,8 @@ from chyme.core.outbound.policy import policy_of
 from chyme.webpages.http_client.fetcher import Fetcher
 from chyme.webpages.settings import CrawlLimits
 
+pytestmark = pytest.mark.slow
+
 MOST = 100_000
 
 

@@ -27,6 +27,8 @@ from chyme.webpages.http_client.fetcher import Fetcher
 from chyme.webpages.http_client.text_decoding import decode_page
 from chyme.webpages.settings import CrawlLimits
 
+pytestmark = pytest.mark.slow
+
 WORDS = b"".join(b"line %d of many\n" % number for number in range(20_000))
 
 

@@ -20,7 +20,10 @@ from chyme.webpages.http_client.fetcher import Fetcher
 from chyme.webpages.http_client.transport import load_certificates
 from chyme.webpages.settings import CrawlLimits
 
-pytestmark = pytest.mark.skipif(shutil.which("openssl") is None, reason="needs the openssl command for certificates")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(shutil.which("openssl") is None, reason="needs the openssl command for certificates"),
+]
 
 
 class Authority:

@@ -18,6 +18,8 @@ from chyme.webpages.http_client.fetch_result import FetchResult
 from chyme.webpages.settings import MB, CrawlLimits
 from chyme.webpages.snapshot.builder import TEXT_ONLY, Snapshot, build_snapshot
 
+pytestmark = pytest.mark.slow
+
 URL = "http://pages.test/dir/page.html"
 PNG = picture("any")
 WOFF2 = b"wOF2" + b"\0" * 60

@@ -14,6 +14,8 @@ from chyme.webpages.settings import MB, CrawlLimits
 from chyme.webpages.snapshot.builder import build_snapshot
 from chyme.webpages.snapshot.html_sanitiser import custom_element_names, sanitise_body
 
+pytestmark = pytest.mark.slow
+
 needs_chromium = pytest.mark.skipif(not CHROMIUM.exists(), reason="Chromium is not installed: no copy was opened")
 
 # Opens every copy in a frame, and then does to all that is in it what a person might do.

@@ -34,6 +34,8 @@ from chyme.webpages.linked_file import FileReaders
 from chyme.webpages.settings import BrowserSettings, CrawlLimits
 from chyme.webpages.url_crawl import UrlCrawl
 
+pytestmark = pytest.mark.slow
+
 SAMPLES = Path(__file__).parents[1] / "samples"
 ALONE = BrowserSettings(program="off")
 needs_chromium = pytest.mark.skipif(browser_program("auto") is None, reason="Chromium is not installed")

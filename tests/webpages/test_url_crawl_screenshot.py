@@ -23,6 +23,8 @@ from chyme.webpages.browser.executable import browser_program
 from chyme.webpages.settings import BrowserSettings
 from chyme.webpages.url_crawl_screenshot import UrlCrawlScreenshot
 
+pytestmark = pytest.mark.slow
+
 SAMPLES = Path(__file__).parents[1] / "samples"
 SETTINGS = BrowserSettings(seconds=30)
 needs_chromium = [

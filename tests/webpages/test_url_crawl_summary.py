@@ -30,6 +30,8 @@ from chyme.models.providers.service_faults import InvalidAnswer
 from chyme.text.digest_text import extract_text
 from chyme.webpages.url_crawl_summary import MAX_INPUT_CHARS, UrlCrawlSummary
 
+pytestmark = pytest.mark.slow
+
 FILE = File(1, "a/pier.url", "pier.url", Kind.URL, "application/x-mswinurl", Stamp("1", "1", 50, 0), "00", 1)
 PAGE = """\
 # The old pier

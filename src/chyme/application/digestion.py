@@ -24,8 +24,8 @@ from chyme.core.outbound.policy import policy_of
 from chyme.core.pipeline.attempt import COMPLETED, AttemptResult
 from chyme.core.pipeline.attempt_runner import Allowance
 from chyme.core.pipeline.coordinator import Coordinator
+from chyme.core.pipeline.file_scheduler import FileScheduler
 from chyme.core.pipeline.registry_rules import Rules
-from chyme.core.pipeline.scheduler import FileScheduler
 from chyme.core.store import digest_queue, files
 from chyme.errors import ChymeError, DatabaseDamaged, UsageError, VaultGone
 from chyme.model import Kind, Lane, iso

@@ -17,6 +17,8 @@ from chyme.core.children.task import MAX_BATCH_TASKS
 from chyme.errors import ChildCrashed, EngineUnavailable, TimedOut, UsageError
 from chyme.model import Embedded, Output, Upstream
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def runner(make_runner: MakeRunner) -> Runner:

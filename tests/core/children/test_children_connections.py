@@ -31,6 +31,8 @@ from chyme.digester import Digester, Runs, Source
 from chyme.errors import ChildCrashed, ChymeError, NetworkFailed, RateLimited, UnreadableFile
 from chyme.model import File, Output
 
+pytestmark = pytest.mark.slow
+
 MANY = 60
 
 # A runner with a door whose child has a connection and waits; then it is killed.

@@ -17,6 +17,8 @@ from children_world import AMPLE, HERE, MakeRunner, MakeTask, gone, make_runner,
 
 from chyme.core.children.runner import NOBODY, Runner, isolation
 
+pytestmark = pytest.mark.slow
+
 READ_EVERYTHING = 1 << 2
 
 OWNER = """

@@ -35,6 +35,8 @@ from chyme.core.children.task import Task
 from chyme.errors import ChildCrashed, DiskFull, LimitReached, TimedOut
 from chyme.model import Upstream
 
+pytestmark = pytest.mark.slow
+
 
 def still_works(runner: Runner, make_task: MakeTask) -> bool:
     return runner.run(make_task("echo"), "parsers", AMPLE)[0].content == "hello"
@@ -214,7 +216,6 @@ def test_a_flood_of_progress_neither_drowns_the_watcher_nor_moves_the_limit(
     assert 0 < len(heard) <= (time.monotonic() - began) / PROGRESS_SECONDS + 1
 
 
-@pytest.mark.slow
 def test_killed_anywhere_in_a_large_answer_no_other_task_is_harmed(
     make_runner: MakeRunner, make_task: MakeTask
 ) -> None:

@@ -20,6 +20,8 @@ from chyme.digester import Source
 from chyme.errors import BY_CATEGORY, Category, ChildCrashed, ChymeError, EngineUnavailable, RateLimited, UsageError
 from chyme.model import Artifact, Limits, Output, Passage, Place, Upstream
 
+pytestmark = pytest.mark.slow
+
 
 def test_an_output_comes_back_whole(runner: Runner, make_task: MakeTask) -> None:
     place = Place(0, 5, page=1, heading="h", seconds=1.5, until=2.5, speaker="s", box=(0.0, 0.1, 0.9, 1.0))

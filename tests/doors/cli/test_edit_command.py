@@ -14,6 +14,8 @@ from chyme.application.app import open_app
 from chyme.doors.cli.commands.edit import edit
 from chyme.doors.cli.main import Chyme
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def vault(tmp_path: Path) -> Path:

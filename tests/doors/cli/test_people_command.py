@@ -20,6 +20,8 @@ from chyme.speech.people.names import SPEAKERS
 from chyme.speech.people.voice_recorder import store_voices
 from chyme.vault.file_registry import FileRegistry
 
+pytestmark = pytest.mark.slow
+
 SOUNDS = {"ada": (1.0, 0.0), "bob": (0.0, 1.0)}
 
 

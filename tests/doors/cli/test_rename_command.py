@@ -14,6 +14,8 @@ from chyme.application.app import open_app
 from chyme.doors.cli.commands.rename import rename
 from chyme.doors.cli.main import Chyme
 
+pytestmark = pytest.mark.slow
+
 MILLER = "2026-04-03-rental-contract-miller.txt"
 
 

@@ -23,6 +23,8 @@ from chyme.model import Place, Segment, Status, Transcript, Voice, iso
 from chyme.speech.people.tables import people, voices
 from chyme.speech.transcripts.json_format import as_json
 
+pytestmark = pytest.mark.slow
+
 SAMPLES = Path(__file__).parents[2] / "samples"
 HEARD = (
     Segment(0.5, 2.0, "Good morning.", "speaker-1"),

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from argon2 import PasswordHasher
 from fastapi.testclient import TestClient
+from shared_api import release, shared_vault_api
 
 from chyme.accounts import passwords
 from chyme.application.app import App, open_app
-from chyme.doors.http.vault_api import create_vault_api
 
 
 @pytest.fixture(autouse=True)
@@ -23,6 +23,12 @@ def quick_passwords(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     passwords._dummy_hash.cache_clear()
 
 
+@pytest.fixture(autouse=True)
+def leave_routes_to_others() -> Iterator[None]:
+    yield
+    release()
+
+
 @pytest.fixture
 def app(tmp_path: Path) -> Iterator[App]:
     with open_app(tmp_path) as opened:
@@ -31,5 +37,5 @@ def app(tmp_path: Path) -> Iterator[App]:
 
 @pytest.fixture
 def http(app: App) -> Iterator[TestClient]:
-    with TestClient(create_vault_api(app), base_url="http://localhost") as client:
+    with TestClient(shared_vault_api(app), base_url="http://localhost") as client:
         yield client

@@ -26,6 +26,8 @@ from chyme.doors.http.access_middleware import AccessMiddleware, Addresses
 from chyme.doors.http.server_api import create_server_api
 from chyme.doors.page.rendering import STATIC, STATIC_VERSION
 
+pytestmark = pytest.mark.slow
+
 IMPORT = re.compile(r"""^import (?:[^;"]* from )?"([^"]*)";$""", re.MULTILINE)
 
 

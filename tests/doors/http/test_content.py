@@ -20,6 +20,7 @@ import uvicorn
 from described_vault import file_at, put
 from fastapi.testclient import TestClient
 from PIL import Image
+from shared_api import shared_vault_api
 
 from chyme.application.app import App
 from chyme.core.store import artifacts, digests
@@ -58,7 +59,7 @@ ODD_NAMES = (
 
 @pytest.fixture
 def http(app: App) -> Iterator[TestClient]:
-    with TestClient(create_vault_api(app), base_url="http://localhost", raise_server_exceptions=True) as client:
+    with TestClient(shared_vault_api(app), base_url="http://localhost", raise_server_exceptions=True) as client:
         yield client
 
 

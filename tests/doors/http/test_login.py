@@ -15,6 +15,8 @@ from chyme.accounts.login_throttle import LoginThrottle
 from chyme.application.server_vaults import ServerVaults
 from chyme.application.settings import Settings
 
+pytestmark = pytest.mark.slow
+
 NEW = "another good one"
 
 

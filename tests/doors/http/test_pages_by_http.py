@@ -21,6 +21,8 @@ from chyme.documents.pages.cache import PageCache
 from chyme.documents.pages.pdf_renderer import PdfPageRenderer
 from chyme.search.match_location import spans_of
 
+pytestmark = pytest.mark.slow
+
 SAMPLES = Path(__file__).parents[2] / "samples"
 
 

@@ -7,14 +7,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from unittest.mock import patch
 
 from fastapi.testclient import TestClient
+from shared_api import shared_vault_api
 from starlette.types import ASGIApp
 
 from chyme.accounts.permissions import Right
 from chyme.application.server_vaults import ServerVaults, open_server_vaults
 from chyme.application.settings import Settings
-from chyme.doors.http.server_api import create_server_app
+from chyme.doors.http import server_api
 
 PASSWORD = "correct horse battery"
 ORIGIN = {"Origin": "http://localhost"}
@@ -53,7 +55,8 @@ def sign_in(http: TestClient, name: str, password: str = PASSWORD) -> TestClient
 
 
 def answers_of(house: ServerVaults, bound: str = "127.0.0.1") -> ASGIApp:
-    return create_server_app(house, bound)
+    with patch.object(server_api, "create_vault_api", shared_vault_api):
+        return server_api.create_server_app(house, bound)
 
 
 def token_in(page: str) -> str:

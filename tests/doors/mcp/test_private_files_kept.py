@@ -21,6 +21,8 @@ from chyme.search.query.spelling import words_of
 from chyme.search.tables import passages
 from chyme.speech.people.tables import people
 
+pytestmark = pytest.mark.slow
+
 NOW = "2026-03-04T12:00:00.000000Z"
 PRIVATE = 30
 

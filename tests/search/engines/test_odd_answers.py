@@ -24,6 +24,8 @@ from chyme.search.sqlite_index import SqliteIndex, SqliteSemanticIndex
 from chyme.search.tables import engine_outbox
 from chyme.search.vectors.cache import VectorCache
 
+pytestmark = pytest.mark.slow
+
 KEY = "a-secret-of-the-tests"
 DEEP = "[" * 100_000 + "]" * 100_000
 ODD = {

@@ -20,6 +20,8 @@ from chyme.search.sqlite_index import SqliteIndex, SqliteSemanticIndex
 from chyme.search.tables import engine_outbox
 from chyme.search.vectors.cache import VectorCache
 
+pytestmark = pytest.mark.slow
+
 FORWARD = (1.0, 0.0)
 
 

@@ -88,24 +88,22 @@ class Owner(RequestBody):
 
 
 def add_routes(api: FastAPI, app: App) -> None:
-    people = app.people
-
     @api.get("/api/people")
     def everybody() -> Everybody:
         """All people who are heard in the vault or have a name."""
-        return Everybody(people=[Person.model_validate(as_json(person)) for person in people.list_people()])
+        return Everybody(people=[Person.model_validate(as_json(person)) for person in app.people.list_people()])
 
     @api.post("/api/people/undo")
     def undo() -> Decided:
         """Undo the last of these decisions; call it again for the one before."""
-        done = people.undo()
+        done = app.people.undo()
         return Decided(done=f"undone: {done.what}", person=None)
 
     @api.get("/api/people/{person_id}")
     def show(person_id: Number) -> Shown:
         """Where a person is heard, and their first words there."""
         _require_person(app, person_id)
-        details = people.show(str(person_id))
+        details = app.people.show(str(person_id))
         return Shown(
             person=Person.model_validate(as_json(details.person)),
             voices=[Heard.model_validate(asdict(voice)) for voice in details.voices],
@@ -116,30 +114,32 @@ def add_routes(api: FastAPI, app: App) -> None:
         """Give a person a name, another one, or none."""
         _require_person(app, person_id)
         person = str(person_id)
-        return _decision_response(people.remove_name(person) if new.name is None else people.name(person, new.name))
+        return _decision_response(
+            app.people.remove_name(person) if new.name is None else app.people.name(person, new.name)
+        )
 
     @api.delete("/api/people/{person_id}")
     def remove(person_id: Number) -> Decided:
         """Forget a named person who is no longer heard anywhere."""
         _require_person(app, person_id)
-        return _decision_response(people.remove(str(person_id)))
+        return _decision_response(app.people.remove(str(person_id)))
 
     @api.post("/api/people/{person_id}/merge")
     def merge(person_id: Number, same: Others) -> Decided:
         """Merge these people into one, who keeps this number and name."""
         _require_person(app, person_id)
-        return _decision_response(people.merge(str(person_id), [str(other) for other in same.others]))
+        return _decision_response(app.people.merge(str(person_id), [str(other) for other in same.others]))
 
     @api.post("/api/people/{person_id}/split")
     def split(person_id: Number, chosen: Voices) -> Decided:
         """Move these voices to one new person."""
         _require_person(app, person_id)
-        return _decision_response(people.split(str(person_id), [str(voice) for voice in chosen.voices]))
+        return _decision_response(app.people.split(str(person_id), [str(voice) for voice in chosen.voices]))
 
     @api.post("/api/voices/{voice_id}/move")
     def move(voice_id: Number, owner: Owner) -> Decided:
         """Set whose voice this is."""
-        return _decision_response(people.move(str(voice_id), "new" if owner.person is None else str(owner.person)))
+        return _decision_response(app.people.move(str(voice_id), "new" if owner.person is None else str(owner.person)))
 
     @api.get("/api/subtitles/{path:path}.vtt", response_class=Response)
     def subtitles(path: str) -> Response:
