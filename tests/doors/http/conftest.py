@@ -1,4 +1,4 @@
-"""An empty vault, and its HTTP face."""
+"""An empty vault, and a client of its HTTP API."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from chyme.application.app import App, open_app
 
 @pytest.fixture(autouse=True)
 def quick_passwords(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Hashing a password takes 64 MB and a core, by design; tests/accounts and tests/end_to_end do that in earnest."""
+    """Hashing a password takes 64 MB and a core, by design; tests/accounts and tests/end_to_end really do that."""
     monkeypatch.setattr(passwords, "_hasher", PasswordHasher(time_cost=1, memory_cost=8, parallelism=1))
     passwords._dummy_hash.cache_clear()
     yield

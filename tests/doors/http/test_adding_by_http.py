@@ -1,4 +1,4 @@
-"""POST /api/links: a page somebody found goes into the vault."""
+"""POST /api/links: a web page is added to the vault."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from two_vaults import ORIGIN, answers_of, stranger, two_vaults
 
 from chyme.application.app import App
 
-pytestmark = pytest.mark.slow  # a little each, and they are many
+pytestmark = pytest.mark.slow  # each takes little time, but there are many
 
 PAGE = "https://example.org/how-to-digest"
 NAME = "example.org – how to digest.url"
@@ -40,7 +40,7 @@ def test_name_and_folder_may_be_chosen(http: TestClient) -> None:
         {},
     ],
 )
-def test_what_makes_no_sense_is_refused_with_a_sentence(body: dict[str, str], app: App, http: TestClient) -> None:
+def test_nonsense_is_refused_with_a_sentence(body: dict[str, str], app: App, http: TestClient) -> None:
     answer = http.post("/api/links", json=body)
     assert answer.status_code == 400
     assert len(answer.json()["detail"].split()) > 4

@@ -1,4 +1,4 @@
-"""The door: who is let in, what is refused, and what every answer carries."""
+"""Access control: who is let in, what is refused, and which headers every answer carries."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ def house(tmp_path: Path) -> Iterator[ServerVaults]:
 
 
 def detail(answer: object) -> str:
-    told = answer.json()  # type: ignore[attr-defined]
+    problem = answer.json()  # type: ignore[attr-defined]
     assert answer.headers["content-type"] == "application/problem+json"  # type: ignore[attr-defined]
-    return str(told["detail"])
+    return str(problem["detail"])
 
 
 def test_on_loopback_without_accounts_everything_is_open_and_nothing_is_made(house: ServerVaults) -> None:
     http = stranger(answers_of(house))
-    assert [one["name"] for one in http.get("/api/vaults").json()["vaults"]] == ["photos", "diary"]
+    assert [vault["name"] for vault in http.get("/api/vaults").json()["vaults"]] == ["photos", "diary"]
     assert http.get("/v/diary/api/status").json()["files"] == 1
     assert http.get("/login?next=/v/diary/").headers["location"] == "/v/diary/"
     assert http.get("/account").status_code == 404
@@ -59,13 +59,13 @@ def test_the_first_account_closes_a_running_server(house: ServerVaults) -> None:
     assert http.get("/v/diary/api/status").status_code == 401
 
 
-def test_beyond_loopback_the_doors_stay_closed_whoever_is_removed(house: ServerVaults) -> None:
+def test_beyond_loopback_the_server_stays_closed_even_without_accounts(house: ServerVaults) -> None:
     http = stranger(answers_of(house, "0.0.0.0"), "http://127.0.0.1")
     assert http.get("/v/diary/api/status").status_code == 401
     assert http.get("/").headers["location"] == "/login?next=%2F"
 
 
-def test_a_proxy_before_an_open_server_opens_it_to_nobody(house: ServerVaults) -> None:
+def test_a_proxy_in_front_of_an_open_server_gives_no_access(house: ServerVaults) -> None:
     http = stranger(answers_of(house))
     for name in (
         *("X-Forwarded-For", "X-Forwarded-Proto", "X-Forwarded-Server", "X-Forwarded-Host", "Forwarded"),
@@ -76,7 +76,7 @@ def test_a_proxy_before_an_open_server_opens_it_to_nobody(house: ServerVaults) -
     assert stranger(answers_of(house)).get("/v/diary/api/status").status_code == 401
 
 
-def test_without_a_key_only_the_entrance_is_open(house: ServerVaults) -> None:
+def test_without_credentials_only_the_public_routes_are_open(house: ServerVaults) -> None:
     add_people(house)
     http = stranger(answers_of(house))
     for path in ("/healthz", "/login", "/static/chyme.css"):
@@ -94,7 +94,7 @@ def test_without_a_key_only_the_entrance_is_open(house: ServerVaults) -> None:
 
 
 @pytest.mark.parametrize("path", ["/", "/healthz", "/v/none", "/login", "/static/chyme.css", "/static/none.js"])
-def test_every_answer_tells_the_browser_what_is_forbidden(house: ServerVaults, path: str) -> None:
+def test_every_answer_carries_security_headers(house: ServerVaults, path: str) -> None:
     add_people(house)
     headers = stranger(answers_of(house)).get(path).headers
     policy = headers["content-security-policy"]
@@ -106,18 +106,20 @@ def test_every_answer_tells_the_browser_what_is_forbidden(house: ServerVaults, p
     assert "cache-control" in headers and "strict-transport-security" not in headers and "server" not in headers
 
 
-def test_pages_are_not_kept_and_versions_of_static_files_are(house: ServerVaults) -> None:
+def test_pages_are_not_cached_and_versions_of_static_files_are(house: ServerVaults) -> None:
     http = stranger(answers_of(house))
     assert http.get("/api/vaults").headers["cache-control"] == "no-store"
     assert http.get("/static/chyme.css").headers["cache-control"] == "no-cache"
-    kept = http.get(f"/static/{STATIC_VERSION}/scripts/frame.js")
-    assert "immutable" in kept.headers["cache-control"] and kept.headers["content-type"].startswith("text/javascript")
-    again = http.get(f"/static/{STATIC_VERSION}/scripts/frame.js", headers={"If-None-Match": kept.headers["etag"]})
+    cached = http.get(f"/static/{STATIC_VERSION}/scripts/frame.js")
+    assert "immutable" in cached.headers["cache-control"] and cached.headers["content-type"].startswith(
+        "text/javascript"
+    )
+    again = http.get(f"/static/{STATIC_VERSION}/scripts/frame.js", headers={"If-None-Match": cached.headers["etag"]})
     assert again.status_code == 304
 
 
 @pytest.mark.parametrize("prefix", ["", "0123456789/"])
-def test_a_page_from_before_an_upgrade_gets_scripts_that_are_not_kept(house: ServerVaults, prefix: str) -> None:
+def test_a_page_from_before_an_upgrade_gets_scripts_that_are_not_cached(house: ServerVaults, prefix: str) -> None:
     http = stranger(answers_of(house))
     current = http.get(f"/static/{STATIC_VERSION}/scripts/frame.js")
     older = http.get(f"/static/{prefix}scripts/frame.js")
@@ -162,13 +164,13 @@ def test_static_files_lead_nowhere_else(house: ServerVaults, name: str) -> None:
         *("127.0.0.1%evil.example", "[::1]evil", "127.0.0.1:8765@evil", "localhost:80:80", "localhost/evil"),
     ],
 )
-def test_a_name_that_was_made_to_lead_here_is_refused(house: ServerVaults, host: str) -> None:
+def test_a_foreign_host_name_is_refused(house: ServerVaults, host: str) -> None:
     http = stranger(answers_of(house))
     for path in ("/healthz", "/api/vaults", "/static/chyme.css"):
         assert http.get(path, headers={"Host": host}).status_code == 403
 
 
-def test_the_names_in_the_settings_are_ours(tmp_path: Path) -> None:
+def test_the_host_names_in_the_settings_are_accepted(tmp_path: Path) -> None:
     with two_vaults(tmp_path, Settings(hosts="Chyme.example, nas.lan")) as house:
         http = stranger(answers_of(house))
         assert http.get("/healthz", headers={"Host": "chyme.example"}).status_code == 200
@@ -215,7 +217,7 @@ def test_a_reader_changes_nothing(house: ServerVaults) -> None:
     assert http.post("/v/photos/mcp", headers=ORIGIN).status_code != 403  # assistants read by POST
 
 
-def test_a_vault_one_may_not_read_is_not_there(house: ServerVaults) -> None:
+def test_a_vault_that_the_user_may_not_read_looks_like_a_missing_one(house: ServerVaults) -> None:
     add_people(house)
     http = sign_in(stranger(answers_of(house)), "bob")
     for path in ("", "/", "/api/status", "/api/search?q=pelican", "/openapi.json", "/mcp", "/static/x"):
@@ -225,9 +227,11 @@ def test_a_vault_one_may_not_read_is_not_there(house: ServerVaults) -> None:
             assert forbidden.status_code == 404, path
             assert (forbidden.content, forbidden.status_code) == (missing.content, missing.status_code)
             changing = ("x-request-id",)
-            kept = [{k: v for k, v in one.headers.items() if k not in changing} for one in (forbidden, missing)]
-            assert kept[0] == kept[1]
-    assert [one["name"] for one in http.get("/api/vaults").json()["vaults"]] == ["photos"]
+            stable_headers = [
+                {k: v for k, v in answer.headers.items() if k not in changing} for answer in (forbidden, missing)
+            ]
+            assert stable_headers[0] == stable_headers[1]
+    assert [vault["name"] for vault in http.get("/api/vaults").json()["vaults"]] == ["photos"]
     assert http.get("/").headers["location"] == "/v/photos/"
     for sly in (
         "/v/photos/../diary/api/status",
@@ -260,11 +264,11 @@ def test_a_token_opens_what_it_was_made_for(house: ServerVaults) -> None:
 
 
 def stopped() -> datetime:
-    """A clock by which no wait passes while the machine is slow."""
+    """A stopped clock: no wait passes while the machine is slow."""
     return datetime(2026, 4, 3, tzinfo=UTC)
 
 
-def test_who_guesses_tokens_has_to_wait(house: ServerVaults) -> None:
+def test_a_client_that_guesses_tokens_has_to_wait(house: ServerVaults) -> None:
     house.authenticator.wrong_tokens = LoginThrottle(WRONG_TOKENS, stopped)
     house.authenticator.tokens.add("ci", Right.READ)
     answers = answers_of(house)
@@ -288,7 +292,7 @@ def test_a_right_token_never_waits_for_the_wrong_ones_of_others(house: ServerVau
     assert http.get("/api/vaults", headers={"Authorization": "Bearer wrong"}).status_code == 429
 
 
-def test_a_stranger_does_not_choose_the_address_he_comes_from(tmp_path: Path) -> None:
+def test_strangers_cannot_choose_the_address_they_come_from(tmp_path: Path) -> None:
     with two_vaults(tmp_path, Settings(hosts="chyme.example", trusted_proxies="10.0.0.1")) as house:
         add_people(house)
         house.authenticator.wrong_passwords = LoginThrottle(WRONG_PASSWORDS, stopped)
@@ -296,16 +300,16 @@ def test_a_stranger_does_not_choose_the_address_he_comes_from(tmp_path: Path) ->
         stranger_ = stranger(answers, "http://chyme.example", peer="203.0.113.9")
         proxy = stranger(answers, "http://chyme.example", peer="10.0.0.1")
 
-        def guess(http: TestClient, number: int, told: str) -> int:
+        def guess(http: TestClient, number: int, forwarded_for: str) -> int:
             form = {"name": f"somebody {number}", "password": "wrong"}
-            return http.post("/login", data=form, headers={"X-Forwarded-For": told}).status_code
+            return http.post("/login", data=form, headers={"X-Forwarded-For": forwarded_for}).status_code
 
         assert [guess(stranger_, n, f"198.51.100.{n}") for n in range(6)] == [401] * 5 + [429]
         assert [guess(proxy, 10 + n, f"198.51.100.{n}") for n in range(6)] == [401] * 6
         assert [guess(proxy, 20 + n, f"{n}.1.1.1, 198.51.100.77") for n in range(6)] == [401] * 5 + [429]
 
 
-def test_faults_of_ours_tell_nothing_of_the_inside(house: ServerVaults, caplog: pytest.LogCaptureFixture) -> None:
+def test_internal_errors_reveal_nothing_internal(house: ServerVaults, caplog: pytest.LogCaptureFixture) -> None:
     api = create_server_api(house)
 
     @api.get("/api/broken")
@@ -322,7 +326,7 @@ def test_faults_of_ours_tell_nothing_of_the_inside(house: ServerVaults, caplog: 
     assert "default-src 'none'" in answer.headers["content-security-policy"]
 
 
-def test_so_do_those_outside_of_any_route(house: ServerVaults) -> None:
+def test_internal_errors_outside_of_any_route_reveal_nothing_internal(house: ServerVaults) -> None:
     async def broken_inside(*_: object) -> None:
         raise RuntimeError("hunter2")
 
@@ -330,7 +334,7 @@ def test_so_do_those_outside_of_any_route(house: ServerVaults) -> None:
     assert answer.status_code == 500 and "hunter2" not in answer.text and detail(answer)
 
 
-def test_what_vaults_begin_with_the_server_ends_with_it(house: ServerVaults) -> None:
+def test_lifespans_of_vaults_begin_and_end_with_the_server(house: ServerVaults) -> None:
     lived: list[str] = []
 
     @asynccontextmanager
@@ -346,8 +350,8 @@ def test_what_vaults_begin_with_the_server_ends_with_it(house: ServerVaults) -> 
     assert lived == ["begun", "begun", "ended", "ended"]
 
 
-def test_a_stream_ends_with_the_right_to_hear_it(house: ServerVaults) -> None:
-    """Asked of the ASGI application itself: a client of tests would wait for the whole stream."""
+def test_a_stream_ends_when_the_right_to_read_is_revoked(house: ServerVaults) -> None:
+    """Calls the ASGI application directly: a test client would wait for the whole stream."""
     add_people(house)
     session = house.authenticator.accounts.sign_in("bob", PASSWORD, 1, "")
     assert session is not None
@@ -355,7 +359,7 @@ def test_a_stream_ends_with_the_right_to_hear_it(house: ServerVaults) -> None:
 
     async def listen() -> None:
         answers = answers_of(house)
-        hearing = asyncio.Event()
+        listening = asyncio.Event()
         never = asyncio.Event()
 
         async def receive() -> dict[str, object]:
@@ -365,7 +369,7 @@ def test_a_stream_ends_with_the_right_to_hear_it(house: ServerVaults) -> None:
         async def send(message: dict[str, object]) -> None:
             sent.append(message)
             if message["type"] == "http.response.body":
-                hearing.set()
+                listening.set()
 
         scope = {
             "type": "http",
@@ -380,7 +384,7 @@ def test_a_stream_ends_with_the_right_to_hear_it(house: ServerVaults) -> None:
             "headers": [(b"host", b"localhost"), (b"cookie", f"chyme_session={session.secret}".encode())],
         }
         task = asyncio.ensure_future(answers(scope, receive, send))  # type: ignore[arg-type]
-        await asyncio.wait_for(hearing.wait(), AMPLE)
+        await asyncio.wait_for(listening.wait(), AMPLE)
         house.authenticator.accounts.revoke("bob", (house.identities["photos"], "photos"))
         await asyncio.to_thread((house.vaults["photos"].vault.root / "new.txt").write_text, "new")
         await asyncio.to_thread(house.vaults["photos"].scan_and_settle)
@@ -389,4 +393,4 @@ def test_a_stream_ends_with_the_right_to_hear_it(house: ServerVaults) -> None:
     asyncio.run(listen())
     assert sent[0]["status"] == 200
     assert sent[-1] == {"type": "http.response.body", "body": b"", "more_body": False}
-    assert b"new.txt" not in b"".join(bytes(one.get("body", b"")) for one in sent)  # type: ignore[call-overload]
+    assert b"new.txt" not in b"".join(bytes(message.get("body", b"")) for message in sent)  # type: ignore[call-overload]

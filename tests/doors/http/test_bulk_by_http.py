@@ -12,7 +12,7 @@ from fastapi.testclient import TestClient
 
 from chyme.application.app import App, open_app
 
-pytestmark = pytest.mark.slow  # a little each, and they are many
+pytestmark = pytest.mark.slow  # each takes little time, but there are many
 
 
 @pytest.fixture
@@ -34,7 +34,7 @@ def fail(app: App, name: str, error: str) -> None:
     )
 
 
-def test_a_dry_run_tells_what_would_be_done(app: App, http: TestClient) -> None:
+def test_a_dry_run_says_what_would_be_done(app: App, http: TestClient) -> None:
     answer = http.post("/api/digest", json={"folder": "sub", "digesters": ["search-keyword"], "dry_run": True})
     assert (answer.status_code, answer.json()) == (
         200,
@@ -44,15 +44,15 @@ def test_a_dry_run_tells_what_would_be_done(app: App, http: TestClient) -> None:
 
 
 def test_a_job_is_started_paused_resumed_and_cancelled(http: TestClient) -> None:
-    wanted = {"query": "kind:text -name:picture", "digesters": ["search-keyword"]}
-    answer = http.post("/api/digest", json=wanted)
+    request = {"query": "kind:text -name:picture", "digesters": ["search-keyword"]}
+    answer = http.post("/api/digest", json=request)
     assert answer.status_code == 202
     job = answer.json()["job"]
     assert (job["state"], job["total"], job["done"], job["left"]) == ("running", 2, 0, 2)
-    assert http.post("/api/digest", json=wanted).json()["job"] == job
+    assert http.post("/api/digest", json=request).json()["job"] == job
     for action, state in (("pause", "paused"), ("resume", "running"), ("cancel", "cancelled"), ("resume", "cancelled")):
         assert http.post(f"/api/jobs/{job['id']}/{action}").json()["state"] == state
-    assert [one["state"] for one in http.get("/api/jobs").json()["jobs"]] == ["cancelled"]
+    assert [row["state"] for row in http.get("/api/jobs").json()["jobs"]] == ["cancelled"]
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_a_job_is_started_paused_resumed_and_cancelled(http: TestClient) -> None
         ([], 422),
     ],
 )
-def test_whatever_is_asked_has_a_sensible_answer(http: TestClient, body: Any, status: int) -> None:
+def test_every_request_gets_a_sensible_answer(http: TestClient, body: Any, status: int) -> None:
     assert http.post("/api/digest", json=body).status_code == status
 
 
@@ -98,22 +98,22 @@ def test_lone_surrogates_are_refused(http: TestClient) -> None:
         ("/api/failures/0123/retry", 404),
     ],
 )
-def test_what_is_not_there_is_not_found(http: TestClient, path: str, status: int) -> None:
+def test_unknown_jobs_actions_and_failures_are_refused(http: TestClient, path: str, status: int) -> None:
     answer = http.post(path)
     assert (answer.status_code, answer.headers["content-type"]) == (status, "application/problem+json")
 
 
-def test_digesters_tell_what_they_make_of_which_files(http: TestClient) -> None:
-    found = {one["name"]: one for one in http.get("/api/digesters").json()["digesters"]}
+def test_digesters_say_what_they_make_of_which_files(http: TestClient) -> None:
+    found = {digester["name"]: digester for digester in http.get("/api/digesters").json()["digesters"]}
     assert found["image-ocr"]["kinds"] == ["image"]
     assert found["url-crawl"]["outputs"] == ["url-crawl-content", "url-crawl-html", "url-metadata"]
     assert "text" in found["search-keyword"]["kinds"]
     assert found["search-keyword"]["statuses"]["todo"] == 3
     assert found["tags"]["provider"] is None
-    assert all(one["label"] and one["description"] for one in found.values())
+    assert all(digester["label"] and digester["description"] for digester in found.values())
 
 
-def test_all_that_a_digester_made_is_made_again(app: App, http: TestClient) -> None:
+def test_all_digests_of_a_digester_are_made_again(app: App, http: TestClient) -> None:
     assert http.delete("/api/digesters/search-keyword/digests?dry_run=true").json()["digests"] == 3
     answer = http.delete("/api/digesters/search-keyword/digests")
     assert (answer.status_code, answer.json()["job"]["total"]) == (202, 3)

@@ -126,7 +126,7 @@ def run(story: Callable[[], Awaitable[None]]) -> None:
     asyncio.run(story())  # type: ignore[arg-type]
 
 
-def test_a_half_sent_head_gets_408_after_its_time_however_it_is_dribbled() -> None:
+def test_a_half_sent_head_gets_408_after_its_time_even_if_it_is_dribbled() -> None:
     async def story() -> None:
         async with serving() as served:
             reader, writer = await served.connect(HALF)
@@ -142,20 +142,20 @@ def test_a_half_sent_head_gets_408_after_its_time_however_it_is_dribbled() -> No
     run(story)
 
 
-def test_a_head_on_a_kept_connection_has_its_own_time_and_silence_gets_no_408() -> None:
+def test_a_head_on_a_reused_connection_has_its_own_time_and_silence_gets_no_408() -> None:
     async def story() -> None:
         async with serving() as served:
             silent = await served.connect()
-            kept = await served.connect(GET)
-            assert await status(kept[0]) == b"200"
+            reused = await served.connect(GET)
+            assert await status(reused[0]) == b"200"
             served.pass_time(6.0)
-            kept[1].write(HALF)
-            await until(lambda: max(one.since for one in served.connections._waiting) == served.now)
+            reused[1].write(HALF)
+            await until(lambda: max(connection.since for connection in served.connections._waiting) == served.now)
             served.pass_time(6.0)
             assert await silent[0].read() == b""
             assert len(served.connections) == 1
             served.pass_time(6.0)
-            assert await closed(kept)
+            assert await closed(reused)
 
     run(story)
 
@@ -216,7 +216,7 @@ def test_a_stream_of_events_and_a_request_under_way_are_never_closed_to_make_roo
             assert await closed(halves[0])
             for _ in range(20):
                 served.pass_time(60.0)
-            assert len(served.connections) == 3  # the stream, and two that are kept for another request
+            assert len(served.connections) == 3  # the stream, and two that stay open for another request
             assert set(served.connections.closed) == {Reason.MAKE_ROOM, Reason.HEAD_TIMEOUT}
 
     run(story)
@@ -280,7 +280,7 @@ def test_a_trusted_proxy_may_have_all_connections() -> None:
     run(story)
 
 
-def test_a_body_nobody_waits_for_is_closed_to_make_room() -> None:
+def test_a_body_that_the_application_does_not_await_is_closed_to_make_room() -> None:
     async def story() -> None:
         async with serving() as served:
             early = [await served.connect(POST.replace(b"POST /", b"POST /early")) for _ in range(LIMITS.per_address)]
@@ -303,7 +303,9 @@ def test_a_body_nobody_waits_for_is_closed_to_make_room() -> None:
     ],
     ids=["TLS", "long line", "many headers", "bad chunk", "bad chunk after the response"],
 )
-def test_what_is_not_http_is_closed_without_a_line_for_each(sent: bytes, caplog: pytest.LogCaptureFixture) -> None:
+def test_connections_without_http_are_closed_without_a_log_line_for_each(
+    sent: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
     async def story() -> None:
         async with serving() as served:
             for _ in range(20):
@@ -331,10 +333,10 @@ def test_full_places_are_logged_once_a_minute(caplog: pytest.LogCaptureFixture) 
 
     with caplog.at_level(logging.WARNING):
         run(story)
-    told = [record.getMessage() for record in caplog.records]
-    assert len(told) == 2
-    assert told[0].startswith("connections: 46 closed to make room for newer ones; most from 127.0.0.2; limits: ")
-    assert told[1].startswith("connections: 92 closed")
+    messages = [record.getMessage() for record in caplog.records]
+    assert len(messages) == 2
+    assert messages[0].startswith("connections: 46 closed to make room for newer ones; most from 127.0.0.2; limits: ")
+    assert messages[1].startswith("connections: 92 closed")
 
 
 def test_pipelined_requests_are_answered_one_after_the_other() -> None:

@@ -27,7 +27,7 @@ from chyme.core.store import artifacts, digests
 from chyme.doors.http.content_headers import disposition, matches_etag, parse_range
 from chyme.doors.http.vault_api import create_vault_api
 
-pytestmark = pytest.mark.slow  # a little each, and they are many
+pytestmark = pytest.mark.slow  # each takes little time, but there are many
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 POLICY = "default-src 'none'; sandbox"
@@ -82,7 +82,7 @@ def is_harmless(headers: Mapping[str, str]) -> bool:
 
 
 @pytest.mark.parametrize(("name", "data"), RUNS)
-def test_what_could_run_is_only_ever_saved_and_never_as_what_it_is(
+def test_content_that_could_run_is_only_downloaded_and_never_with_its_own_type(
     app: App, http: TestClient, name: str, data: bytes
 ) -> None:
     answer = http.get(at(put(app, name, data).path))
@@ -95,7 +95,7 @@ def test_what_could_run_is_only_ever_saved_and_never_as_what_it_is(
     ("name", "data", "media_type"),
     [
         ("a.png", png(), "image/png"),
-        ("a.html", png(), "image/png"),  # what it is counts, not what it is called
+        ("a.html", png(), "image/png"),  # the content counts, not the name
         ("note.txt", b"plain words", "text/plain; charset=utf-8"),
         ("note.md", b"# A heading", "text/plain; charset=utf-8"),
         ("script.js", b"alert(1)", "text/plain; charset=utf-8"),
@@ -103,7 +103,7 @@ def test_what_could_run_is_only_ever_saved_and_never_as_what_it_is(
         ("data.json", b"{}", "text/plain; charset=utf-8"),
     ],
 )
-def test_what_is_safe_is_shown_as_one_of_a_short_list_of_types(
+def test_safe_content_is_shown_with_a_type_of_a_short_list(
     app: App, http: TestClient, name: str, data: bytes, media_type: str
 ) -> None:
     path = put(app, name, data).path
@@ -114,11 +114,11 @@ def test_what_is_safe_is_shown_as_one_of_a_short_list_of_types(
     assert saved.headers["content-disposition"].startswith("attachment;") and is_harmless(saved.headers)
 
 
-def test_a_pdf_is_only_saved_for_its_scripts_would_run_in_the_viewer(app: App, http: TestClient) -> None:
+def test_a_pdf_is_only_downloaded_because_its_scripts_would_run_in_the_viewer(app: App, http: TestClient) -> None:
     data = (SAMPLES / "contract.pdf").read_bytes()
     path = put(app, "a.html", data).path
-    for asked in ({}, {"download": "true"}, {"download": "false"}):
-        answer = http.get(at(path), params=asked)
+    for params in ({}, {"download": "true"}, {"download": "false"}):
+        answer = http.get(at(path), params=params)
         assert (answer.headers["content-type"], answer.content) == ("application/pdf", data)
         assert answer.headers["content-disposition"].startswith("attachment;") and is_harmless(answer.headers)
     part = http.get(at(path), headers={"Range": "bytes=0-3"})
@@ -128,7 +128,7 @@ def test_a_pdf_is_only_saved_for_its_scripts_would_run_in_the_viewer(app: App, h
 
 @pytest.fixture
 def served(app: App) -> Iterator[int]:
-    """The port of a real server: what clients and their libraries tidy up on the way must arrive as it is."""
+    """The port of a real server: requests must arrive as they are, and client libraries tidy them up."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         server = uvicorn.Server(uvicorn.Config(create_vault_api(app), log_level="critical", lifespan="off"))
         thread = threading.Thread(target=server.run, args=([listener],))
@@ -138,7 +138,7 @@ def served(app: App) -> Iterator[int]:
         thread.join()
 
 
-def fetched(port: int, target: str) -> tuple[int, list[tuple[str, str]], bytes]:
+def fetch(port: int, target: str) -> tuple[int, list[tuple[str, str]], bytes]:
     connection = HTTPConnection("127.0.0.1", port)
     connection.putrequest("GET", target)
     connection.endheaders()
@@ -149,16 +149,16 @@ def fetched(port: int, target: str) -> tuple[int, list[tuple[str, str]], bytes]:
 
 
 @pytest.mark.parametrize("name", ODD_NAMES)
-def test_any_name_is_told_in_one_header_that_carries_nothing_else(app: App, served: int, name: str | bytes) -> None:
+def test_any_name_is_sent_in_one_header_that_carries_nothing_else(app: App, served: int, name: str | bytes) -> None:
     path = put(app, name, b"words").path
-    code, headers, body = fetched(served, at(path))
+    code, headers, body = fetch(served, at(path))
     assert (code, body) == (200, b"words")
-    (told,) = [value for header, value in headers if header == "content-disposition"]
-    assert told.isascii() and told.isprintable() and told.count('"') == 2
-    assert "set-cookie" not in dict(headers) and "/" not in told and "\\" not in told
+    (sent_disposition,) = [value for header, value in headers if header == "content-disposition"]
+    assert sent_disposition.isascii() and sent_disposition.isprintable() and sent_disposition.count('"') == 2
+    assert "set-cookie" not in dict(headers) and "/" not in sent_disposition and "\\" not in sent_disposition
 
 
-def test_a_name_is_told_as_it_is_to_whoever_can_read_it() -> None:
+def test_the_exact_name_is_sent_to_clients_that_can_read_it() -> None:
     assert disposition("Bäume.pdf", False) == "attachment; filename=\"B_ume.pdf\"; filename*=UTF-8''B%C3%A4ume.pdf"
     assert disposition("", True) == "inline; filename=\"file\"; filename*=UTF-8''file"
 
@@ -175,7 +175,7 @@ def test_nothing_but_files_of_the_vault_is_served(app: App, served: int, path: s
     put(app, "a.txt")
     put(app, "in/b.txt")
     for route in ("raw", "pages", "artifacts", "files"):
-        code, headers, body = fetched(served, f"/api/{route}/{path}")
+        code, headers, body = fetch(served, f"/api/{route}/{path}")
         assert code == 404, (route, path, body)
         assert dict(headers)["content-type"] == "application/problem+json" and os.fsencode(tmp_path) not in body
 
@@ -203,7 +203,7 @@ def test_chymes_own_files_are_not_served_through_a_link(app: App, http: TestClie
     assert http.get(at("a.txt")).status_code == 404
 
 
-def test_a_pipe_in_place_of_a_file_holds_nobody_up(app: App, http: TestClient) -> None:
+def test_a_pipe_in_place_of_a_file_blocks_no_request(app: App, http: TestClient) -> None:
     put(app, "a.txt")
     (app.vault.root / "a.txt").unlink()
     os.mkfifo(app.vault.root / "a.txt")
@@ -218,13 +218,13 @@ def test_a_vanished_or_deleted_file_is_not_served(app: App, http: TestClient) ->
     assert [http.get(at(path)).status_code for path in ("a.txt", "b.txt")] == [404, 404]
 
 
-def test_what_the_client_has_is_not_sent_again(app: App, http: TestClient) -> None:
+def test_content_that_the_client_has_is_not_sent_again(app: App, http: TestClient) -> None:
     path = put(app, "a.txt", b"words").path
     first = http.get(at(path))
     tag = first.headers["etag"]
     assert tag == f'"{hashlib.sha256(b"words").hexdigest()}"'
-    for told in (tag, f'W/{tag}, "other"', "*"):
-        again = http.get(at(path), headers={"If-None-Match": told})
+    for if_none_match in (tag, f'W/{tag}, "other"', "*"):
+        again = http.get(at(path), headers={"If-None-Match": if_none_match})
         assert (
             (again.status_code, again.content) == (304, b"")
             and again.headers["etag"] == tag
@@ -234,7 +234,7 @@ def test_what_the_client_has_is_not_sent_again(app: App, http: TestClient) -> No
     assert "private" in first.headers["cache-control"] and "must-revalidate" in first.headers["cache-control"]
 
 
-def test_a_file_that_changed_meanwhile_is_not_taken_for_the_old_one(app: App, http: TestClient) -> None:
+def test_a_file_that_changed_meanwhile_is_not_mistaken_for_the_old_one(app: App, http: TestClient) -> None:
     path = put(app, "a.txt", b"words").path
     tag = http.get(at(path)).headers["etag"]
     (app.vault.root / "a.txt").write_bytes(b"other words")
@@ -244,7 +244,7 @@ def test_a_file_that_changed_meanwhile_is_not_taken_for_the_old_one(app: App, ht
 
 
 @pytest.mark.parametrize(
-    ("asked", "code", "content", "told"),
+    ("asked", "code", "content", "content_range"),
     [
         ("bytes=0-3", 206, b"0123", "bytes 0-3/10"),
         ("bytes=4-", 206, b"456789", "bytes 4-9/10"),
@@ -259,18 +259,18 @@ def test_a_file_that_changed_meanwhile_is_not_taken_for_the_old_one(app: App, ht
         *((odd, 200, b"0123456789", None) for odd in ("bytes=a-b", "bytes=0-" + "9" * 200, "bytes=0x1-2", "0-3")),
     ],
 )
-def test_a_part_is_sent_as_a_part_and_nonsense_as_the_whole(
-    app: App, http: TestClient, asked: str, code: int, content: bytes | None, told: str | None
+def test_a_range_is_sent_as_a_part_and_a_nonsensical_range_as_the_whole_file(
+    app: App, http: TestClient, asked: str, code: int, content: bytes | None, content_range: str | None
 ) -> None:
     path = put(app, "a.txt", b"0123456789").path
     answer = http.get(at(path), headers={"Range": asked})
-    assert (answer.status_code, answer.headers.get("content-range")) == (code, told)
+    assert (answer.status_code, answer.headers.get("content-range")) == (code, content_range)
     if content is not None:
         assert answer.content == content and int(answer.headers["content-length"]) == len(content)
         assert answer.headers["accept-ranges"] == "bytes" and is_harmless(answer.headers)
 
 
-def test_a_part_is_of_no_use_to_whoever_has_another_version(app: App, http: TestClient) -> None:
+def test_a_client_with_another_version_gets_the_whole_file(app: App, http: TestClient) -> None:
     path = put(app, "a.txt", b"0123456789").path
     first = http.get(at(path))
     for validator, code in ((first.headers["etag"], 206), (first.headers["last-modified"], 206), ('"old"', 200)):
@@ -278,11 +278,11 @@ def test_a_part_is_of_no_use_to_whoever_has_another_version(app: App, http: Test
         assert answer.status_code == code
 
 
-def test_head_tells_everything_but_the_bytes(app: App, http: TestClient) -> None:
+def test_head_returns_every_header_and_no_body(app: App, http: TestClient) -> None:
     path = put(app, "a.txt", b"0123456789").path
-    asked, got = http.head(at(path)), http.get(at(path))
-    assert (asked.status_code, asked.content) == (200, b"")
-    assert dict(asked.headers.items()) == dict(got.headers.items())
+    head_answer, get_answer = http.head(at(path)), http.get(at(path))
+    assert (head_answer.status_code, head_answer.content) == (200, b"")
+    assert dict(head_answer.headers.items()) == dict(get_answer.headers.items())
     assert http.head(at(path), headers={"Range": "bytes=2-3"}).headers["content-length"] == "2"
 
 
@@ -299,8 +299,8 @@ def test_no_descriptor_stays_open(app: App, http: TestClient) -> None:
     http.get(at(path))
     before = len(os.listdir("/proc/self/fd"))
     for headers in ({}, {"Range": "bytes=0-1"}, {"Range": "bytes=99-"}, {"If-None-Match": "*"}):
-        for ask in (http.get, http.head):
-            ask(at(path), headers=headers)
+        for request in (http.get, http.head):
+            request(at(path), headers=headers)
     assert len(os.listdir("/proc/self/fd")) == before
 
 
@@ -321,7 +321,7 @@ def test_a_header_full_of_tags_is_read_in_no_time() -> None:
 # Artifacts
 
 
-def keep(app: App, filename: str, data: bytes, digester: str = "sketch") -> str:
+def store_artifact(app: App, filename: str, data: bytes, digester: str = "sketch") -> str:
     file = put(app, "a.txt") if not app.file_list.cards(["a.txt"]) else file_at(app, "a.txt")
 
     def write(db: Connection) -> None:
@@ -334,24 +334,24 @@ def keep(app: App, filename: str, data: bytes, digester: str = "sketch") -> str:
 
 
 @pytest.mark.parametrize("filename", ["copy.html", "page.htm", "drawing.svg", "feed.xml", "noextension", "x.jpg.html"])
-def test_the_copy_of_a_crawled_page_is_only_ever_saved(app: App, http: TestClient, filename: str) -> None:
-    answer = http.get(keep(app, filename, b"<script>alert(1)</script>"))
+def test_the_copy_of_a_crawled_page_is_only_downloaded(app: App, http: TestClient, filename: str) -> None:
+    answer = http.get(store_artifact(app, filename, b"<script>alert(1)</script>"))
     assert answer.headers["content-type"] == "application/octet-stream" and is_harmless(answer.headers)
     assert answer.headers["content-disposition"].startswith("attachment;")
 
 
-def test_an_artifact_is_asked_for_again_and_sent_only_when_it_is_another(app: App, http: TestClient) -> None:
-    address = keep(app, "thumbnail.jpg", b"one picture")
+def test_an_artifact_is_revalidated_and_sent_again_only_when_it_changed(app: App, http: TestClient) -> None:
+    address = store_artifact(app, "thumbnail.jpg", b"one picture")
     first = http.get(address)
     assert first.headers["content-type"] == "image/jpeg" and first.headers["cache-control"] == "private, no-cache"
     assert http.get(address, headers={"If-None-Match": first.headers["etag"]}).status_code == 304
     assert http.get(address, headers={"Range": "bytes=4-6"}).content == b"pic"
-    assert keep(app, "thumbnail.jpg", b"another picture", "sketch") == address  # names are used again
+    assert store_artifact(app, "thumbnail.jpg", b"another picture", "sketch") == address  # names are reused
     second = http.get(address, headers={"If-None-Match": first.headers["etag"]})
     assert (second.status_code, second.content) == (200, b"another picture")
 
 
 def test_the_routes_are_described(http: TestClient) -> None:
-    told = http.get("/openapi.json").json()["paths"]
+    paths = http.get("/openapi.json").json()["paths"]
     for path in ("/api/raw/{path}", "/api/artifacts/{name}", "/api/pages/{path}"):
-        assert {"200", "206", "304", "416"} <= set(told[path]["get"]["responses"]), json.dumps(told[path])
+        assert {"200", "206", "304", "416"} <= set(paths[path]["get"]["responses"]), json.dumps(paths[path])

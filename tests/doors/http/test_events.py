@@ -1,4 +1,4 @@
-"""GET /api/events: who may resume where, how a stream looks, and that it ends when either side goes."""
+"""GET /api/events: where a client may resume, how a stream looks, and that it ends when either side leaves."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from chyme.doors.http.routes import events
 from chyme.doors.http.routes.events import EventStream
 from chyme.doors.http.vault_api import create_vault_api
 
-pytestmark = pytest.mark.slow  # a little each, and they are many
+pytestmark = pytest.mark.slow  # each takes little time, but there are many
 
 
 class Client:
-    """One who opens the stream and goes away when told."""
+    """A client that opens the stream and disconnects when `go` is called."""
 
     def __init__(
         self,
@@ -38,7 +38,7 @@ class Client:
         self.headers: dict[str, str] = {}
         self.ended = False
         self._gone = asyncio.Event()
-        self._asked = False
+        self._requested = False
         scope: dict[str, Any] = {
             "type": "http",
             "state": {"visitor": visitor},
@@ -57,8 +57,8 @@ class Client:
         self.task = asyncio.ensure_future(answers(scope, self._receive, self._send))
 
     async def _receive(self) -> Message:
-        if not self._asked:
-            self._asked = True
+        if not self._requested:
+            self._requested = True
             return {"type": "http.request", "body": b"", "more_body": False}
         await self._gone.wait()
         return {"type": "http.disconnect"}
@@ -94,7 +94,7 @@ def in_loop(work: Callable[[], Awaitable[None]]) -> None:
     asyncio.run(run())
 
 
-def test_a_stream_tells_of_events_and_is_kept_by_nobody(app: App) -> None:
+def test_a_stream_reports_events_and_is_not_cached(app: App) -> None:
     async def work() -> None:
         client = Client(create_vault_api(app))
         await client.until(lambda: b"event: status" in client.body)
@@ -114,11 +114,11 @@ def test_a_stream_tells_of_events_and_is_kept_by_nobody(app: App) -> None:
 
 
 @pytest.mark.parametrize(
-    ("query", "headers", "told"),
+    ("query", "headers", "expected"),
     [
         ("after=0", {}, "a.txt"),
         ("", {"Last-Event-ID": "0"}, "a.txt"),
-        ("after=99999", {"Last-Event-ID": "0"}, "a.txt"),  # the address stays what it was when the page was made
+        ("after=99999", {"Last-Event-ID": "0"}, "a.txt"),  # the address does not change after the page was made
         ("after=99999", {}, "event: reset"),
         ("", {"Last-Event-ID": "-1"}, "event: reset"),
         ("", {"Last-Event-ID": "٣"}, "event: reset"),
@@ -126,12 +126,12 @@ def test_a_stream_tells_of_events_and_is_kept_by_nobody(app: App) -> None:
         ("", {"Last-Event-ID": ""}, "event: status"),
     ],
 )
-def test_it_resumes_where_the_client_was(app: App, query: str, headers: dict[str, str], told: str) -> None:
+def test_a_stream_resumes_where_the_client_was(app: App, query: str, headers: dict[str, str], expected: str) -> None:
     async def work() -> None:
         client = Client(create_vault_api(app), query, headers)
         await client.until(lambda: b"event: status" in client.body)
-        assert told.encode() in client.body
-        assert ("reset" in told) == (b"event: reset" in client.body)
+        assert expected.encode() in client.body
+        assert ("reset" in expected) == (b"event: reset" in client.body)
         client.go()
         await client.task
 
@@ -159,7 +159,7 @@ def test_a_vault_that_is_closed_ends_its_streams(app: App) -> None:
     in_loop(work)
 
 
-def test_more_than_so_many_are_told_to_come_back_later(app: App) -> None:
+def test_listeners_beyond_the_limit_are_refused(app: App) -> None:
     async def work() -> None:
         listeners = [app.broadcast.listen() for _ in range(MAX_LISTENERS)]
         client = Client(create_vault_api(app))
@@ -172,7 +172,7 @@ def test_more_than_so_many_are_told_to_come_back_later(app: App) -> None:
     in_loop(work)
 
 
-def test_one_visitor_is_counted_as_one_by_session_and_token(app: App) -> None:
+def test_sessions_and_tokens_of_one_user_are_counted_together(app: App) -> None:
     rights = (Rights(Right.READ),)
     signed_in, program = Visitor("ada", rights, 1, session_id=7), Visitor("script", rights, 1, token_id=3)
     other = Visitor("bob", rights, 2, session_id=8)
@@ -193,7 +193,7 @@ def test_one_visitor_is_counted_as_one_by_session_and_token(app: App) -> None:
     in_loop(work)
 
 
-def test_a_stream_ends_after_a_while_so_that_the_door_is_asked_again(app: App) -> None:
+def test_a_stream_ends_after_a_while_so_that_rights_are_checked_again(app: App) -> None:
     async def work() -> None:
         client = Client(EventStream(app.broadcast, None, seconds=0.3))
         await client.until(client.task.done)
@@ -204,7 +204,7 @@ def test_a_stream_ends_after_a_while_so_that_the_door_is_asked_again(app: App) -
     assert events.AGE_SECONDS <= 15 * 60
 
 
-def test_who_does_not_read_at_all_is_let_go_when_the_server_ends(app: App) -> None:
+def test_a_client_that_does_not_read_is_released_when_the_server_ends(app: App) -> None:
     async def work() -> None:
         async def stuck(_message: Message) -> None:
             await asyncio.Event().wait()
@@ -227,4 +227,4 @@ def test_openapi_says_that_it_is_a_stream(app: App) -> None:
     with TestClient(create_vault_api(app), "http://localhost") as http:
         route = http.get("/openapi.json").json()["paths"]["/api/events"]["get"]
     assert list(route["responses"]["200"]["content"]) == ["text/event-stream"]
-    assert {one["name"] for one in route["parameters"]} == {"after", "last-event-id"}
+    assert {parameter["name"] for parameter in route["parameters"]} == {"after", "last-event-id"}

@@ -12,7 +12,7 @@ from fastapi.testclient import TestClient
 
 from chyme.application.app import App, open_app
 
-pytestmark = pytest.mark.slow  # a little each, and they are many
+pytestmark = pytest.mark.slow  # each takes little time, but there are many
 
 
 @pytest.fixture
@@ -23,7 +23,7 @@ def app(tmp_path: Path) -> Iterator[App]:
         yield opened
 
 
-def test_files_are_leafed_through_by_cursor(http: TestClient) -> None:
+def test_files_are_paged_by_cursor(http: TestClient) -> None:
     found, cursor = [], None
     while True:
         behind = f"&cursor={cursor}" if cursor else ""
@@ -36,7 +36,7 @@ def test_files_are_leafed_through_by_cursor(http: TestClient) -> None:
     assert found == ["in/a.txt", "b.txt", "in/deep/c.md"]
 
 
-def test_a_card_tells_what_a_list_shows(http: TestClient) -> None:
+def test_a_card_contains_what_a_list_shows(http: TestClient) -> None:
     (file,) = http.get("/api/files", params={"tag": "tag1"}).json()["files"]
     assert {name: file[name] for name in ("path", "name", "kind", "title", "date", "tags", "thumbnail", "pages")} == {
         "path": "in/a.txt",
@@ -78,11 +78,11 @@ def test_filters_are_combined(http: TestClient, asked: str, found: list[str]) ->
 
 
 @pytest.mark.parametrize(
-    "asked",
+    "query",
     ["sort=colour", "order=up", "limit=0", "limit=501", "limit=x", "kind=book", "state=odd", "year=24", "year=20244"],
 )
-def test_what_makes_no_sense_is_refused(http: TestClient, asked: str) -> None:
-    assert http.get(f"/api/files?{asked}").status_code == 422
+def test_nonsense_is_refused(http: TestClient, query: str) -> None:
+    assert http.get(f"/api/files?{query}").status_code == 422
 
 
 @pytest.mark.parametrize("cursor", ["x", "bm9wZQ", "%00", "%F0%9F%99%82", "W10="])
@@ -91,14 +91,18 @@ def test_a_forged_cursor_is_refused_in_a_sentence(http: TestClient, cursor: str)
     assert answer.status_code == 400 and "start again" in answer.json()["detail"]
 
 
-def test_one_file_is_told_without_its_digests(app: App, http: TestClient) -> None:
+def test_a_single_file_is_returned_without_its_digests(app: App, http: TestClient) -> None:
     http.patch("/api/files/in/a.txt", json={"title": "Mine"})
-    told = http.get("/api/files/in/a.txt").json()
-    assert (told["file"]["path"], told["document"]["title"], told["edits"]) == ("in/a.txt", "Mine", {"title": "Mine"})
-    assert "digests" not in told and http.get("/api/files/nowhere").status_code == 404
+    payload = http.get("/api/files/in/a.txt").json()
+    assert (payload["file"]["path"], payload["document"]["title"], payload["edits"]) == (
+        "in/a.txt",
+        "Mine",
+        {"title": "Mine"},
+    )
+    assert "digests" not in payload and http.get("/api/files/nowhere").status_code == 404
 
 
-def test_folders_are_told_one_level_at_a_time(http: TestClient) -> None:
+def test_folders_are_listed_one_level_at_a_time(http: TestClient) -> None:
     assert http.get("/api/folders").json() == {"folders": [{"path": "in", "name": "in", "files": 2}]}
     inside = http.get("/api/folders", params={"inside": "in"}).json()
     assert inside == {"folders": [{"path": "in/deep", "name": "deep", "files": 1}]}
@@ -126,13 +130,13 @@ def test_the_trash_is_emptied_one_by_one_or_at_once(http: TestClient) -> None:
     assert http.delete("/api/trash").json() == {"deleted": 0}
 
 
-def test_deleting_twice_is_told_so(http: TestClient) -> None:
+def test_deleting_a_file_twice_is_reported(http: TestClient) -> None:
     assert http.delete("/api/files/b.txt").status_code == 200
     again = http.delete("/api/files/b.txt")
     assert again.status_code == 404 and "b.txt" in again.json()["detail"]
 
 
 @pytest.mark.parametrize("id_", ["x", "..", "%2e%2e", "\0", "20260101T000000000000Z-00000000"])
-def test_what_is_not_in_the_trash_is_a_404(http: TestClient, id_: str) -> None:
+def test_an_id_that_is_not_in_the_trash_is_a_404(http: TestClient, id_: str) -> None:
     assert http.post(f"/api/trash/{quote(id_)}/restore").status_code == 404
     assert http.delete(f"/api/trash/{quote(id_)}x").status_code == 404

@@ -27,9 +27,9 @@ def hit(place: Place | None, source: str) -> Hit:
         (Place(4, 9), "file", "?start=4&end=9&source=file&q=the+mill"),
     ],
 )
-def test_the_address_tells_page_second_box_or_span(place: Place | None, source: str, address: str) -> None:
+def test_the_address_contains_page_second_box_or_span(place: Place | None, source: str, address: str) -> None:
     assert hit_query(hit(place, source), "the mill") == address
 
 
-def test_without_a_place_or_a_question_it_is_the_file_alone() -> None:
+def test_without_a_place_or_a_query_the_address_is_the_file_alone() -> None:
     assert hit_query(hit(None, "")) == ""

@@ -1,4 +1,4 @@
-"""Signing in and out, and one's own account, as plain forms."""
+"""Signing in and out, and a user's own account, as plain forms."""
 
 from __future__ import annotations
 
@@ -54,14 +54,14 @@ def test_the_form_needs_no_script_and_leads_back(answers: ASGIApp) -> None:
 
 
 @pytest.mark.parametrize("next_", ["https://evil.example/", "//evil.example", "/\\evil.example", "javascript:alert(1)"])
-def test_it_leads_nowhere_else(answers: ASGIApp, next_: str) -> None:
+def test_the_form_leads_to_no_other_site(answers: ASGIApp, next_: str) -> None:
     http = stranger(answers)
     assert "evil" not in http.get("/login", params={"next": next_}).text
     form = {"name": "ada", "password": PASSWORD, "next": next_}
     assert http.post("/login", data=form).headers["location"] == "/"
 
 
-def test_the_cookie_is_kept_from_scripts_and_other_sites(answers: ASGIApp) -> None:
+def test_scripts_and_other_sites_cannot_use_the_cookie(answers: ASGIApp) -> None:
     answer = stranger(answers).post("/login", data={"name": "ada", "password": PASSWORD})
     cookie = answer.headers["set-cookie"]
     assert cookie.startswith("chyme_session=")
@@ -70,26 +70,30 @@ def test_the_cookie_is_kept_from_scripts_and_other_sites(answers: ASGIApp) -> No
     assert "secure" not in flags and not any(flag.startswith("domain") for flag in flags)
 
 
-def test_behind_a_proxy_with_tls_it_never_travels_in_the_open(answers: ASGIApp) -> None:
+def test_behind_a_proxy_with_tls_the_cookie_is_never_sent_unencrypted(answers: ASGIApp) -> None:
     proxy = stranger(answers, "http://chyme.example", peer="10.0.0.1")
     tls = {"X-Forwarded-Proto": "https", "Origin": "https://chyme.example"}
     cookie = proxy.post("/login", data={"name": "ada", "password": PASSWORD}, headers=tls).headers["set-cookie"]
     assert cookie.startswith("__Host-chyme_session=") and "Secure" in cookie
     elsewhere = stranger(answers, "http://chyme.example", peer="203.0.113.9")
-    told = elsewhere.post("/login", data={"name": "ada", "password": PASSWORD}, headers={"X-Forwarded-Proto": "https"})
-    assert "Secure" not in told.headers["set-cookie"]  # a stranger's word
+    answer = elsewhere.post(
+        "/login", data={"name": "ada", "password": PASSWORD}, headers={"X-Forwarded-Proto": "https"}
+    )
+    assert "Secure" not in answer.headers["set-cookie"]  # a stranger's header is not trusted
 
 
-def test_wrong_names_and_wrong_passwords_are_told_apart_by_nothing(answers: ASGIApp) -> None:
-    told = []
+def test_wrong_names_and_wrong_passwords_get_the_same_answer(answers: ASGIApp) -> None:
+    outcomes = []
     for name, password in (("ada", "wrong"), ("nobody", PASSWORD)):
         answer = stranger(answers).post("/login", data={"name": name, "password": password})
-        told.append((answer.status_code, answer.text.replace(f'value="{name}"', ""), "set-cookie" in answer.headers))
-    assert told[0] == told[1]
-    assert told[0][0] == 401 and "do not belong together" in told[0][1]
+        outcomes.append(
+            (answer.status_code, answer.text.replace(f'value="{name}"', ""), "set-cookie" in answer.headers)
+        )
+    assert outcomes[0] == outcomes[1]
+    assert outcomes[0][0] == 401 and "do not belong together" in outcomes[0][1]
 
 
-def test_five_wrong_passwords_and_even_the_right_one_has_to_wait(house: ServerVaults, answers: ASGIApp) -> None:
+def test_after_five_wrong_passwords_even_the_right_one_has_to_wait(house: ServerVaults, answers: ASGIApp) -> None:
     house.authenticator.wrong_passwords = LoginThrottle(5, Clock())  # no wait passes while the machine is slow
     http = stranger(answers)
     codes = [http.post("/login", data={"name": "ada", "password": f"no {n}"}).status_code for n in range(5)]
@@ -97,22 +101,23 @@ def test_five_wrong_passwords_and_even_the_right_one_has_to_wait(house: ServerVa
     waiting = http.post("/login", data={"name": "ada", "password": PASSWORD})
     assert waiting.status_code == 429 and 0 < int(waiting.headers["retry-after"]) <= 5
     assert "set-cookie" not in waiting.headers
-    elsewhere = stranger(answers, peer="127.0.0.9")  # the name waits, wherever it is tried, but not for long
+    elsewhere = stranger(answers, peer="127.0.0.9")  # the name has to wait at every address, but not for long
     assert elsewhere.post("/login", data={"name": "ADA", "password": PASSWORD}).status_code == 429
     assert elsewhere.post("/login", data={"name": "bob", "password": PASSWORD}).status_code == 303
-    assert http.post("/login", data={"name": "bob", "password": PASSWORD}).status_code == 429  # so does the address
+    # The first address has to wait, too, whatever the name.
+    assert http.post("/login", data={"name": "bob", "password": PASSWORD}).status_code == 429
 
 
-def test_nobody_keeps_somebody_else_out_for_long(house: ServerVaults, answers: ASGIApp) -> None:
-    """Whoever guesses from many addresses, at the end of each wait, as long as they like."""
+def test_guesses_of_others_do_not_lock_a_user_out_for_long(house: ServerVaults, answers: ASGIApp) -> None:
+    """An attacker guesses from many addresses, at the end of each wait, for as long as they like."""
     clock = Clock()
     house.authenticator.wrong_passwords = LoginThrottle(5, clock)
     for number in range(12):
         guesser = stranger(answers, peer=f"127.0.1.{number}")
         for _ in range(2):
-            told = guesser.post("/login", data={"name": "ada", "password": "wrong"})
-            clock.moment += timedelta(seconds=int(told.headers.get("retry-after", 0)))
-            assert told.status_code == 401 or int(told.headers["retry-after"]) <= 30
+            answer = guesser.post("/login", data={"name": "ada", "password": "wrong"})
+            clock.moment += timedelta(seconds=int(answer.headers.get("retry-after", 0)))
+            assert answer.status_code == 401 or int(answer.headers["retry-after"]) <= 30
     ada = stranger(answers, peer="127.0.0.77")
     waiting = ada.post("/login", data={"name": "ada", "password": PASSWORD})
     if waiting.status_code == 429:
@@ -122,16 +127,16 @@ def test_nobody_keeps_somebody_else_out_for_long(house: ServerVaults, answers: A
     assert waiting.status_code == 303
 
 
-def test_an_own_account_does_not_buy_more_guesses_of_another(house: ServerVaults, answers: ASGIApp) -> None:
+def test_having_an_account_allows_no_more_guesses_at_another(house: ServerVaults, answers: ASGIApp) -> None:
     clock = Clock()
     house.authenticator.wrong_passwords = LoginThrottle(5, clock)
     http, waits = stranger(answers), []
     for _ in range(20):
-        told = http.post("/login", data={"name": "ada", "password": "wrong"})
-        if told.status_code == 429:
-            waits.append(int(told.headers["retry-after"]))
+        answer = http.post("/login", data={"name": "ada", "password": "wrong"})
+        if answer.status_code == 429:
+            waits.append(int(answer.headers["retry-after"]))
             clock.moment += timedelta(seconds=waits[-1])
-        sign_in(stranger(answers), "bob")  # which makes the address a good one again
+        sign_in(stranger(answers), "bob")  # this clears the address of suspicion
     assert max(waits) > 30
 
 
@@ -151,28 +156,28 @@ def test_odd_forms_are_refused(answers: ASGIApp, body: bytes, kind: str, code: i
     assert stranger(answers).post("/login", content=body, headers={"Content-Type": kind}).status_code == code
 
 
-def test_what_was_typed_is_shown_as_text(answers: ASGIApp) -> None:
+def test_typed_input_is_shown_as_text(answers: ASGIApp) -> None:
     answer = stranger(answers).post("/login", data={"name": '"><script>alert(1)</script>', "password": "x"})
     assert "<script>alert" not in answer.text
 
 
 def test_signing_out_ends_the_session_itself(answers: ASGIApp) -> None:
     http = sign_in(stranger(answers), "ada")
-    kept = cookies(http)
+    old_cookies = cookies(http)
     assert http.post("/logout", headers=ORIGIN).headers["location"] == "/login"
     assert cookies(http) == {}
     thief = stranger(answers)
-    thief.cookies.update(kept)
+    thief.cookies.update(old_cookies)
     assert thief.get("/api/vaults").status_code == 401
 
 
-def test_signing_in_anew_ends_the_session_before(answers: ASGIApp) -> None:
+def test_signing_in_again_ends_the_previous_session(answers: ASGIApp) -> None:
     http = sign_in(stranger(answers), "ada")
-    kept = cookies(http)
+    old_cookies = cookies(http)
     answer = http.post("/login", data={"name": "ada", "password": PASSWORD}, headers=ORIGIN)
-    assert answer.status_code == 303 and cookies(http) != kept
+    assert answer.status_code == 303 and cookies(http) != old_cookies
     thief = stranger(answers)
-    thief.cookies.update(kept)
+    thief.cookies.update(old_cookies)
     assert thief.get("/api/vaults").status_code == 401
 
 
@@ -194,7 +199,7 @@ def test_changing_the_password_signs_out_everywhere_else(answers: ASGIApp) -> No
     sign_in(stranger(answers), "ada", NEW)
 
 
-def test_a_new_password_leaves_tokens_and_says_so(answers: ASGIApp) -> None:
+def test_a_new_password_does_not_revoke_tokens_and_says_so(answers: ASGIApp) -> None:
     http = sign_in(stranger(answers), "ada")
     form = {"name": "my script", "vault": "", "right": "read", "days": ""}
     program = stranger(answers)
@@ -207,7 +212,7 @@ def test_a_new_password_leaves_tokens_and_says_so(answers: ASGIApp) -> None:
     assert program.get("/api/vaults").status_code == 200
 
 
-def test_somebody_at_an_open_screen_cannot_guess_the_password_either(house: ServerVaults, answers: ASGIApp) -> None:
+def test_guessing_the_password_in_an_open_session_is_limited_too(house: ServerVaults, answers: ASGIApp) -> None:
     house.authenticator.wrong_passwords = LoginThrottle(5, Clock())
     http = sign_in(stranger(answers), "ada")
     form = {"current": "wrong", "password": NEW, "again": NEW}
@@ -215,11 +220,11 @@ def test_somebody_at_an_open_screen_cannot_guess_the_password_either(house: Serv
     assert codes == [403] * 5 + [429]
 
 
-def test_a_session_elsewhere_can_be_ended_but_nobody_elses(house: ServerVaults, answers: ASGIApp) -> None:
+def test_users_can_end_their_own_sessions_but_not_those_of_others(house: ServerVaults, answers: ASGIApp) -> None:
     here, there = sign_in(stranger(answers), "ada"), sign_in(stranger(answers), "ada")
     bob = sign_in(stranger(answers), "bob")
     assert there.get("/account").text.count("/end") == 1
-    numbers = [one.id for one in house.authenticator.accounts.sessions(1)]
+    numbers = [session.id for session in house.authenticator.accounts.sessions(1)]
     for number in numbers:
         assert bob.post(f"/account/sessions/{number}/end", headers=ORIGIN).status_code == 404
     mine = min(numbers)
@@ -233,12 +238,12 @@ def test_a_token_is_shown_once_and_opens_no_more_than_its_owner_may(answers: ASG
     form = {"name": "my script", "vault": "", "right": "write", "days": "3"}
     made = bob.post("/account/tokens", data=form, headers=ORIGIN)
     assert (made.status_code, made.headers["location"], "chyme_" in made.text) == (303, "/account", False)
-    assert "chyme_" not in sign_in(stranger(answers), "ada").get("/account").text  # it is for who made it
+    assert "chyme_" not in sign_in(stranger(answers), "ada").get("/account").text  # only its maker may see it
     assert "chyme_" not in sign_in(stranger(answers), "bob").get("/account").text
     secret = token_in(bob.get("/account").text)
     assert "chyme_" not in bob.get("/account").text
-    assert bob.get("/account/tokens").headers["location"] == "/account"  # a reload makes no second one
-    assert bob.get("/account").text.count("my script") == 2  # for eyes, and for who hears the page
+    assert bob.get("/account/tokens").headers["location"] == "/account"  # a reload makes no second token
+    assert bob.get("/account").text.count("my script") == 2  # once to read, once for screen readers
     program = stranger(answers)
     program.headers["Authorization"] = f"Bearer {secret}"
     assert program.get("/v/photos/api/status").status_code == 200
@@ -252,7 +257,7 @@ def test_a_token_is_shown_once_and_opens_no_more_than_its_owner_may(answers: ASG
     assert program.get("/api/vaults").status_code == 401
 
 
-def test_the_chooser_shows_only_what_one_may_read(answers: ASGIApp) -> None:
+def test_the_chooser_shows_only_vaults_that_the_user_may_read(answers: ASGIApp) -> None:
     ada = sign_in(stranger(answers), "ada").get("/").text
     assert "/v/photos/" in ada and "/v/diary/" in ada and "1 file" in ada
     bob = sign_in(stranger(answers), "bob").get("/account").text

@@ -1,4 +1,4 @@
-"""Markdown as HTML that nothing can hide in."""
+"""Markdown becomes HTML in which nothing can hide."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ OUT = 'rel="noopener noreferrer nofollow" target="_blank"'
         ("a\n&amp; b", "<p>a\n&amp; b</p>\n"),
     ],
 )  # fmt: skip
-def test_what_becomes_of_markdown(markdown: str, html: str) -> None:
+def test_markdown_becomes_harmless_html(markdown: str, html: str) -> None:
     assert render_markdown(markdown) == html
 
 

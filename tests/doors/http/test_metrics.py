@@ -15,7 +15,7 @@ from chyme.application.server_vaults import ServerVaults
 from chyme.core.pipeline.attempt import AttemptResult
 from chyme.doors.http.routes.metrics import format_metrics
 
-pytestmark = pytest.mark.slow  # a little each, and they are many
+pytestmark = pytest.mark.slow  # each takes little time, but there are many
 
 OVER = AttemptResult("a.txt", "tags", 0, 1, "completed", None, None, 1, "run", 0.2)
 # Dashboards depend on these: (name, type, help) and the labels of the samples.
@@ -50,12 +50,12 @@ def samples(text: str) -> Samples:
     for family in text_string_to_metric_families(text):
         for sample in family.samples:
             key = (sample.name, frozenset(sample.labels.items()))
-            assert key not in found, f"told twice: {key}"
+            assert key not in found, f"appears twice: {key}"
             found[key] = sample.value
     return found
 
 
-def scraped(house: ServerVaults) -> Samples:
+def scrape(house: ServerVaults) -> Samples:
     answer = stranger(answers_of(house)).get("/metrics")
     assert answer.status_code == 200
     assert answer.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8"
@@ -66,12 +66,12 @@ def value(found: Samples, name: str, **labels: str) -> float:
     return found[name, frozenset(labels.items())]
 
 
-def test_figures_of_every_vault_are_told(tmp_path: Path) -> None:
+def test_figures_of_every_vault_are_reported(tmp_path: Path) -> None:
     with two_vaults(tmp_path) as house:
         app = house.vaults["photos"]
         for outcome, seconds in (("completed", 0.2), ("completed", 0.004), ("failed", 7200.0)):
             app.attempt_metrics.record(replace(OVER, outcome=outcome, seconds=seconds))
-        found = scraped(house)
+        found = scrape(house)
 
     assert value(found, "chyme_files", vault="photos") == value(found, "chyme_files", vault="diary") == 1
     todo = value(found, "chyme_digests", vault="photos", status="todo")
@@ -116,11 +116,11 @@ def test_names_types_helps_and_labels_stay_as_they_are(tmp_path: Path) -> None:
     } == FAMILIES
 
 
-def test_what_models_cost_is_told_by_provider(tmp_path: Path) -> None:
+def test_the_cost_of_models_is_reported_by_provider(tmp_path: Path) -> None:
     with two_vaults(tmp_path) as house:
         house.vaults["diary"].database.write(lambda db: call(db, "2020-01-01T00:00:00Z", 0.5))
         house.vaults["diary"].database.write(lambda db: call(db, "2999-01-01T00:00:00Z", 0.25))
-        found = scraped(house)
+        found = scrape(house)
 
     labels = {"vault": "diary", "provider": "llm"}
     assert value(found, "chyme_ai_calls_total", **labels) == 2
@@ -142,16 +142,16 @@ def test_requests_are_counted_by_method_and_status(tmp_path: Path) -> None:
     assert value(found, "chyme_http_requests_total", method="GET", status="404") == 1
 
 
-def test_nobody_is_told_of_vaults_they_may_not_read(tmp_path: Path) -> None:
+def test_users_see_no_figures_of_vaults_they_may_not_read(tmp_path: Path) -> None:
     with two_vaults(tmp_path) as house:
         add_people(house)
         answers = answers_of(house)
-        nobody = stranger(answers).get("/metrics")
+        anonymous = stranger(answers).get("/metrics")
         bob = sign_in(stranger(answers), "Bob").get("/metrics").text
         ada = sign_in(stranger(answers), "Ada").get("/metrics").text
 
-    assert nobody.status_code == 401
-    assert "photos" not in nobody.text
+    assert anonymous.status_code == 401
+    assert "photos" not in anonymous.text
     assert ("photos" in bob, "diary" in bob) == (True, False)
     assert ("photos" in ada, "diary" in ada) == (True, True)
     for figure in ("process_", "chyme_process_", "chyme_http_requests_total", "chyme_build_info"):

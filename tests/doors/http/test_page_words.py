@@ -1,4 +1,4 @@
-"""Where the words of a question stand on a page, over HTTP."""
+"""Where the words of a query are on a page, over HTTP."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ def test_words_of_a_scanned_page_are_found_by_the_lines_that_were_read(app: App,
     text = "The key hangs\nbehind the oar"
     complete(app, file, "doc-to-markdown", text)
 
-    def keep(db: Connection) -> None:
+    def store_places(db: Connection) -> None:
         lines = [Place(0, 13, 1, box=(0.1, 0.1, 0.5, 0.2)), Place(14, 28, 1, box=(0.1, 0.3, 0.5, 0.4))]
         text_places.replace(db, file.id, "doc-to-markdown", lines)
 
-    app.database.write(keep)
+    app.database.write(store_places)
     assert http.get("/api/page-words/scan.pdf?page=1&q=oars").json()["boxes"] == [[0.1, 0.3, 0.5, 0.4]]
 
 
-def test_what_has_no_pages_is_told(app: App, http: TestClient) -> None:
+def test_a_file_without_pages_is_reported(app: App, http: TestClient) -> None:
     put(app, "note.txt", "words")
     put(app, "broken.pdf", b"%PDF-1.4 broken")
     for path in ("note.txt", "nowhere.pdf", "..%2fx", "%00"):

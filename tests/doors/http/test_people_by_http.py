@@ -1,4 +1,4 @@
-"""/api/people and the pages of people: who is heard, and what somebody knows about them."""
+"""/api/people and the pages of people: who speaks in recordings, and what users know about them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from chyme.speech.people.names import SPEAKERS
 from chyme.speech.people.voice_recorder import store_voices
 from chyme.speech.transcripts import json_format
 
-pytestmark = pytest.mark.slow  # a little each, and they are many
+pytestmark = pytest.mark.slow  # each takes little time, but there are many
 
 SOUNDS = {"ada": (1.0, 0.0), "bob": (0.0, 1.0)}
 WORDS = (Word("Good", 4.0, 4.4, 1.0), Word("<morning>.", 4.4, 5.0, 1.0))
@@ -27,11 +27,11 @@ WORDS = (Word("Good", 4.0, 4.4, 1.0), Word("<morning>.", 4.4, 5.0, 1.0))
 @pytest.fixture
 def app(tmp_path: Path) -> Iterator[App]:
     with open_app(tmp_path) as opened:
-        for path, heard in (("talk.mp3", ("ada", "bob")), ("sub/call.mp3", ("ada",))):
+        for path, speakers in (("talk.mp3", ("ada", "bob")), ("sub/call.mp3", ("ada",))):
             file = put(opened, path, "ID3 sound of " + path)
-            labels = [(f"speaker-{number}", who) for number, who in enumerate(heard, 1)]
-            said = tuple(Segment(4.0, 5.0, "Good <morning>.", label, WORDS) for label, _ in labels)
-            complete(opened, file, "speech-recognition", json_format.as_json(Transcript("en", "ear", 9.0, said)))
+            labels = [(f"speaker-{number}", who) for number, who in enumerate(speakers, 1)]
+            segments = tuple(Segment(4.0, 5.0, "Good <morning>.", label, WORDS) for label, _ in labels)
+            complete(opened, file, "speech-recognition", json_format.as_json(Transcript("en", "ear", 9.0, segments)))
             sounds = tuple(Voice(label, 70.0, "ear", SOUNDS[who]) for label, who in labels)
             output = Output(SPEAKERS, "{}", voices=sounds)
             content = opened.database.write(
@@ -43,8 +43,8 @@ def app(tmp_path: Path) -> Iterator[App]:
         yield opened
 
 
-def everybody(http: TestClient) -> list[tuple[int, str, int]]:
-    return [(one["id"], one["called"], one["voices"]) for one in http.get("/api/people").json()["people"]]
+def list_people(http: TestClient) -> list[tuple[int, str, int]]:
+    return [(person["id"], person["called"], person["voices"]) for person in http.get("/api/people").json()["people"]]
 
 
 def done(answer: Any) -> str:
@@ -52,22 +52,22 @@ def done(answer: Any) -> str:
     return str(answer.json()["done"])
 
 
-def test_everybody_is_listed_and_one_is_shown_with_what_they_say_and_when(http: TestClient) -> None:
-    assert everybody(http) == [(1, "Person 1", 2), (2, "Person 2", 1)]
-    told = http.get("/api/people/1").json()
-    assert told["person"]["files"] == 2
-    assert told["voices"][0] == {
+def test_people_are_listed_and_each_is_shown_with_their_words_and_times(http: TestClient) -> None:
+    assert list_people(http) == [(1, "Person 1", 2), (2, "Person 2", 1)]
+    payload = http.get("/api/people/1").json()
+    assert payload["person"]["files"] == 2
+    assert payload["voices"][0] == {
         "id": 3, "path": "sub/call.mp3", "speaker": "speaker-1", "seconds": 70.0, "words": "Good <morning>.",
         "start": 4.0, "end": 5.0,
     }  # fmt: skip
 
 
-def test_every_decision_is_made_and_taken_back(http: TestClient) -> None:
+def test_every_decision_can_be_made_and_undone(http: TestClient) -> None:
     assert done(http.patch("/api/people/1", json={"name": "Ada"})) == "named Person 1 Ada"
     assert done(http.post("/api/people/1/merge", json={"others": [2]})) == "merged Person 2 into Ada"
-    assert everybody(http) == [(1, "Ada", 3)]
+    assert list_people(http) == [(1, "Ada", 3)]
     assert done(http.post("/api/people/undo")) == "undone: merged Person 2 into Ada"
-    assert everybody(http) == [(1, "Ada", 2), (2, "Person 2", 1)]
+    assert list_people(http) == [(1, "Ada", 2), (2, "Person 2", 1)]
     assert done(http.post("/api/people/1/split", json={"voices": [3]})) == "split a voice of Ada off as Person 3"
     assert done(http.post("/api/voices/3/move", json={"person": 2})) == "moved voice 3 from Person 3 to Person 2"
     assert done(http.post("/api/voices/1/move", json={"person": None})) == "moved voice 1 from Ada to Person 4"
@@ -93,16 +93,16 @@ def test_every_decision_is_made_and_taken_back(http: TestClient) -> None:
         ("POST", "/api/people/undo", None),
     ],
 )
-def test_what_makes_no_sense_is_refused_with_a_sentence(
+def test_nonsense_is_refused_with_a_sentence(
     http: TestClient, method: str, path: str, body: dict[str, object] | None
 ) -> None:
     answer = http.request(method, path, json=body)
     assert answer.status_code == 400 and len(answer.json()["detail"].split()) > 3, answer.text
-    assert everybody(http) == [(1, "Person 1", 2), (2, "Person 2", 1)]
+    assert list_people(http) == [(1, "Person 1", 2), (2, "Person 2", 1)]
 
 
 @pytest.mark.parametrize("number", ["99", "9007199254740992"])
-def test_nobody_is_found_by_a_number_that_nobody_has(http: TestClient, number: str) -> None:
+def test_an_unknown_number_finds_no_person(http: TestClient, number: str) -> None:
     for answer in (
         http.get(f"/api/people/{number}"),
         http.patch(f"/api/people/{number}", json={"name": "Ada"}),
@@ -140,7 +140,7 @@ def test_subtitles_name_people_and_escape_what_they_say(http: TestClient) -> Non
     assert answer.text.startswith("WEBVTT") and "<v Ada>Good &lt;morning&gt;." in answer.text
 
 
-def test_what_has_no_transcript_has_no_subtitles(app: App, http: TestClient) -> None:
+def test_a_file_without_a_transcript_has_no_subtitles(app: App, http: TestClient) -> None:
     put(app, "letter.txt")
     assert http.get("/api/subtitles/letter.txt.vtt").status_code == 404
     assert http.get("/api/subtitles/nope.mp3.vtt").status_code == 404

@@ -1,4 +1,4 @@
-"""What went wrong, told to programs."""
+"""Errors, described for programs."""
 
 from __future__ import annotations
 
@@ -7,6 +7,6 @@ import json
 from chyme.doors.http.problem_details import problem_response
 
 
-def test_a_sentence_may_name_a_file_whose_name_is_no_text() -> None:
+def test_a_sentence_may_name_a_file_whose_name_is_not_valid_text() -> None:
     answer = problem_response(400, "caf\udce9/\ud800: is no folder")
     assert json.loads(bytes(answer.body))["detail"] == "caf?/?: is no folder"

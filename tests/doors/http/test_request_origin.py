@@ -1,4 +1,4 @@
-"""For whom a request is meant, who sent it, and how much of what it says is believed."""
+"""Which host a request is for, who sent it, and which of its statements are believed."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_only_this_machine_reaches_loopback(address: str) -> None:
 
 
 @pytest.mark.parametrize("address", ["0.0.0.0", "::", "192.0.2.1", "localhost.example", "", "example.org"])
-def test_everything_else_is_beyond(address: str) -> None:
+def test_everything_else_is_beyond_loopback(address: str) -> None:
     assert not is_loopback(address)
 
 
@@ -60,7 +60,7 @@ def test_everything_else_is_beyond(address: str) -> None:
         ("localhost", "", False),
     ],
 )
-def test_a_name_that_is_not_ours_does_not_lead_here(host: str, arrived_at: str, ours: bool) -> None:
+def test_a_foreign_host_name_is_not_accepted(host: str, arrived_at: str, ours: bool) -> None:
     assert is_own_host(host, arrived_at, NAMES) is ours
 
 
@@ -78,10 +78,10 @@ def test_a_name_that_is_not_ours_does_not_lead_here(host: str, arrived_at: str, 
         ("POST", "http://h:1", "cross-site", None, False),
         ("POST", None, "none", "navigate", True),
         ("POST", None, "cross-site", "navigate", False),
-        ("GET", None, "cross-site", "navigate", True),  # a link that somebody followed
+        ("GET", None, "cross-site", "navigate", True),  # a link that a person followed
         ("GET", None, "cross-site", "no-cors", False),  # a picture or script in another site's page
         ("GET", "http://elsewhere", "same-site", "cors", False),
-        ("GET", "http://elsewhere", None, None, True),  # browsers without Sec-Fetch-Site keep the answer from it
+        ("GET", "http://elsewhere", None, None, True),  # browsers without Sec-Fetch-Site hide the answer from it
     ],
 )
 def test_another_sites_page_sends_nothing(
@@ -90,7 +90,7 @@ def test_another_sites_page_sends_nothing(
     assert is_allowed_origin(method, "http", "h:1", origin, site, mode) is own
 
 
-def test_a_cookie_counts_only_where_the_browser_tells_which_page_sent_it() -> None:
+def test_a_cookie_counts_only_if_the_browser_says_which_page_sent_it() -> None:
     assert is_proven_same_origin("GET", None, None)
     assert not is_proven_same_origin("POST", None, None)
     assert is_proven_same_origin("POST", "http://h:1", None) and is_proven_same_origin("POST", None, "same-origin")
@@ -100,9 +100,9 @@ def test_a_cookie_counts_only_where_the_browser_tells_which_page_sent_it() -> No
     ("peer", "forwarded", "client"),
     [
         ("203.0.113.9", [], "203.0.113.9"),
-        ("203.0.113.9", ["198.51.100.1"], "203.0.113.9"),  # a stranger's word
+        ("203.0.113.9", ["198.51.100.1"], "203.0.113.9"),  # a stranger is not believed
         ("10.0.0.1", ["198.51.100.1"], "198.51.100.1"),
-        ("10.0.0.1", ["1.1.1.1", "198.51.100.1"], "198.51.100.1"),  # what stands left of it was made up
+        ("10.0.0.1", ["1.1.1.1", "198.51.100.1"], "198.51.100.1"),  # anything to the left of it was made up
         ("10.0.0.1", ["198.51.100.1", "10.0.0.2"], "198.51.100.1"),
         ("10.0.0.1", ["198.51.100.1:4711"], "198.51.100.1"),
         ("10.0.0.1", ["[2001:db8::1]:4711"], "2001:db8::1"),
@@ -111,12 +111,12 @@ def test_a_cookie_counts_only_where_the_browser_tells_which_page_sent_it() -> No
         ("10.0.0.1", [""], "10.0.0.1"),
     ],
 )
-def test_only_proxies_of_ours_are_believed(peer: str, forwarded: list[str], client: str) -> None:
+def test_only_trusted_proxies_are_believed(peer: str, forwarded: list[str], client: str) -> None:
     assert client_of(peer, forwarded, parse_networks("10.0.0.0/24, 2001:db8:1::/48")) == client
 
 
 @pytest.mark.parametrize("address", ["/", "/v/photos/", "/file/a%20b.txt?page=3", "/?q=x"])
-def test_after_signing_in_one_goes_on_where_one_was(address: str) -> None:
+def test_signing_in_leads_back_to_the_page_before(address: str) -> None:
     assert safe_redirect_path(address) == address
 
 
@@ -127,5 +127,5 @@ def test_after_signing_in_one_goes_on_where_one_was(address: str) -> None:
         *("/a\r\nSet-Cookie: x", "\\\\evil.example", "/\t/evil.example", "/a\\..\\b", "/" + "x" * 3000, "/ü"),
     ],
 )
-def test_but_never_elsewhere(address: str | None) -> None:
+def test_signing_in_never_leads_to_another_site(address: str | None) -> None:
     assert safe_redirect_path(address) == "/"

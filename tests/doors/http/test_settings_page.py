@@ -1,4 +1,4 @@
-"""/settings, /api/settings and /api/doctor: everything is told but secrets, and nothing can be set."""
+"""/settings, /api/settings and /api/doctor: they show everything except secrets, and nothing can be set."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from chyme.application.settings import Settings, read_settings
 from chyme.application.settings_view import REST, is_secret, view_settings, without_password
 from chyme.doors.http.vault_api import create_vault_api
 
-pytestmark = pytest.mark.slow  # a little each, and they are many
+pytestmark = pytest.mark.slow  # each takes little time, but there are many
 
 SECRET, PASSWORD = "sk-very-secret-1234", "hunter2"
 EVIL = "<script>alert(1)</script>"
@@ -40,14 +40,14 @@ def app(tmp_path: Path) -> Iterator[App]:
         yield opened
 
 
-def told(http: TestClient) -> dict[str, Any]:
-    return {one["name"]: one for one in http.get("/api/settings").json()["settings"]}
+def settings_by_name(http: TestClient) -> dict[str, Any]:
+    return {setting["name"]: setting for setting in http.get("/api/settings").json()["settings"]}
 
 
-def test_every_setting_is_told_with_its_topic_and_its_line(http: TestClient) -> None:
-    found = told(http)
+def test_every_setting_is_listed_with_its_topic_and_its_line(http: TestClient) -> None:
+    found = settings_by_name(http)
     assert set(found) == {field.name for field in fields(Settings)}
-    assert {one["topic"] for one in found.values()} - {REST} >= {"Server", "Search", "Web pages"}
+    assert {setting["topic"] for setting in found.values()} - {REST} >= {"Server", "Search", "Web pages"}
     assert found["web_delay"]["line"] == "web_delay = 1.0"
     assert found["crawl"]["line"] == "crawl = false"
     assert found["llm_key"] | {"told": "", "topic": ""} == {
@@ -57,7 +57,7 @@ def test_every_setting_is_told_with_its_topic_and_its_line(http: TestClient) -> 
 
 
 @pytest.mark.parametrize("address", ADDRESSES)
-def test_no_secret_is_told_anywhere(http: TestClient, address: str) -> None:
+def test_no_secret_is_shown_anywhere(http: TestClient, address: str) -> None:
     answer = http.get(address)
     assert answer.status_code == 200
     assert SECRET not in answer.text
@@ -65,7 +65,7 @@ def test_no_secret_is_told_anywhere(http: TestClient, address: str) -> None:
 
 
 @pytest.mark.parametrize("address", ["/settings", "/ui/settings/doctor"])
-def test_what_somebody_wrote_into_settings_does_not_run_in_the_page(http: TestClient, address: str) -> None:
+def test_values_of_settings_do_not_run_in_the_page(http: TestClient, address: str) -> None:
     answer = http.get(address)
     assert EVIL not in answer.text
     assert "&lt;script&gt;" in answer.text
@@ -78,16 +78,17 @@ def test_a_password_is_left_out_of_an_address() -> None:
 
 
 def test_keys_are_secret_whatever_they_are_for() -> None:
-    assert {one.name for one in fields(Settings) if is_secret(one.name)} >= {
+    assert {field.name for field in fields(Settings) if is_secret(field.name)} >= {
         "llm_key", "vision_key", "speech_key", "embedding_key", "meilisearch_key", "qdrant_key",
     }  # fmt: skip
 
 
-def test_where_a_value_comes_from_is_told(tmp_path: Path) -> None:
+def test_the_source_of_a_value_is_shown(tmp_path: Path) -> None:
     (tmp_path / "settings.toml").write_text('port = 9000\nconcurrency = 3\nlocal_model = "llm"\n')
     environment = {"CHYME_PORT": "9001"}
     found = {
-        one.name: one for one in view_settings(read_settings(tmp_path, environment), tmp_path, environment).settings
+        setting.name: setting
+        for setting in view_settings(read_settings(tmp_path, environment), tmp_path, environment).settings
     }
     assert (found["port"].value, found["port"].source) == (9001, "environment")
     assert (found["concurrency"].value, found["concurrency"].source) == (3, "settings.toml")
@@ -95,38 +96,38 @@ def test_where_a_value_comes_from_is_told(tmp_path: Path) -> None:
     assert found["web_delay"].source == "default"
 
 
-def test_what_was_changed_since_the_start_is_told_as_coming(tmp_path: Path) -> None:
+def test_a_value_changed_since_the_start_is_shown_as_upcoming(tmp_path: Path) -> None:
     (tmp_path / "settings.toml").write_text("concurrency = 3\n")
-    begun = read_settings(tmp_path, {})
+    at_start = read_settings(tmp_path, {})
     (tmp_path / "settings.toml").write_text(f'concurrency = 4\nllm_key = "{SECRET}"\n')
-    found = {one.name: one for one in view_settings(begun, tmp_path, {}).settings}
+    found = {setting.name: setting for setting in view_settings(at_start, tmp_path, {}).settings}
     assert (found["concurrency"].value, found["concurrency"].after_restart) == (3, 4)
     assert found["llm_key"].after_restart is None
 
 
 @pytest.mark.parametrize("wrong", ["port = ", f'llm_kee = "{SECRET}"', f"[llm_key]\n{SECRET} = 1", "port = true"])
-def test_a_broken_file_is_told_without_its_words(tmp_path: Path, wrong: str) -> None:
+def test_a_broken_file_is_reported_without_its_content(tmp_path: Path, wrong: str) -> None:
     (tmp_path / "settings.toml").write_text(wrong)
     found = view_settings(Settings(), tmp_path, {})
     assert found.problem is not None and SECRET not in found.problem
     assert len(found.settings) == len(fields(Settings))
 
 
-def test_the_doctor_says_what_the_command_says(http: TestClient) -> None:
+def test_the_doctor_says_the_same_as_the_command(http: TestClient) -> None:
     engines = http.get("/api/doctor").json()["engines"]
     assert {"capability", "engine", "ok", "how"} == set(engines[0])
-    search = next(one for one in engines if one["capability"] == "search")
+    search = next(engine for engine in engines if engine["capability"] == "search")
     assert (search["ok"], "Meilisearch at http://127.0.0.1:9" in search["engine"]) == (False, True)
-    shown = http.get("/ui/settings/doctor").text
-    assert 'aria-label="missing"' in shown and 'aria-label="ok"' in shown
+    html = http.get("/ui/settings/doctor").text
+    assert 'aria-label="missing"' in html and 'aria-label="ok"' in html
 
 
-def test_the_vault_is_told_with_its_folder_its_size_and_its_last_scan(app: App, http: TestClient) -> None:
+def test_the_vault_is_described_by_its_folder_its_size_and_its_last_scan(app: App, http: TestClient) -> None:
     assert "not yet" in http.get("/ui/settings/vault").text
     app.scan()
-    shown = http.get("/ui/settings/vault").text
-    assert os.fspath(app.vault.root) in shown
-    assert "just now" in shown and "database" in shown
+    html = http.get("/ui/settings/vault").text
+    assert os.fspath(app.vault.root) in html
+    assert "just now" in html and "database" in html
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE"])
@@ -134,21 +135,21 @@ def test_nothing_can_be_set(http: TestClient, method: str) -> None:
     assert http.request(method, "/api/settings", json={"port": 1}).status_code == 405
 
 
-def test_who_may_only_read_is_told_nothing_of_this_machine(app: App) -> None:
+def test_readers_learn_nothing_about_this_machine(app: App) -> None:
     with TestClient(_reader(create_vault_api(app)), base_url="http://localhost") as http:
         assert [http.get(address).status_code for address in ADDRESSES[1:]] == [403, 403, 403, 403]
-        shown = http.get("/settings")
-        assert shown.status_code == 200
-        assert os.fspath(app.vault.root) not in shown.text
-        assert "llm_model" not in shown.text
+        page = http.get("/settings")
+        assert page.status_code == 200
+        assert os.fspath(app.vault.root) not in page.text
+        assert "llm_model" not in page.text
 
 
 def _reader(inside: ASGIApp) -> ASGIApp:
-    """As the door lets somebody in who may only read."""
+    """The application as it receives requests of a client that may only read."""
 
-    async def asked(scope: Scope, receive: Receive, send: Send) -> None:
+    async def read_only(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
             scope.setdefault("state", {})["may_write"] = False
         await inside(scope, receive, send)
 
-    return asked
+    return read_only

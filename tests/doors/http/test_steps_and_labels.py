@@ -13,8 +13,8 @@ from chyme.doors.page.labels import labels_of
 
 
 def test_no_two_digesters_have_the_same_label(http: TestClient) -> None:
-    told = http.get("/api/digesters").json()["digesters"]
-    assert not [label for label, times in Counter(one["label"] for one in told).items() if times > 1]
+    digesters = http.get("/api/digesters").json()["digesters"]
+    assert not [label for label, times in Counter(digester["label"] for digester in digesters).items() if times > 1]
 
 
 def test_no_two_digests_of_a_file_have_the_same_label(app: App) -> None:
@@ -26,11 +26,11 @@ def test_no_two_digests_of_a_file_have_the_same_label(app: App) -> None:
 def test_a_file_counts_only_the_steps_its_kind_has(app: App, http: TestClient) -> None:
     note = put(app, "note.txt", "A note about the harbour.")
     complete(app, note, "search-keyword", None)
-    told = http.get("/api/digest/note.txt").json()
-    had = [row for row in told["digests"] if row["error"] != "not applicable"]
-    assert 0 < len(had) < len(told["digests"])
-    assert told["steps"] == {"settled": 1, "total": len(had)}
+    payload = http.get("/api/digest/note.txt").json()
+    applicable = [row for row in payload["digests"] if row["error"] != "not applicable"]
+    assert 0 < len(applicable) < len(payload["digests"])
+    assert payload["steps"] == {"settled": 1, "total": len(applicable)}
     for address in ("/file/note.txt", "/ui/file/parts?path=note.txt"):
         html = http.get(address).text
-        assert re.findall(r"(\d+) of (\d+) steps are done", html) == [("1", str(len(had)))]
-        assert f'value="1" max="{len(had)}"' in html
+        assert re.findall(r"(\d+) of (\d+) steps are done", html) == [("1", str(len(applicable)))]
+        assert f'value="1" max="{len(applicable)}"' in html

@@ -1,4 +1,4 @@
-"""/api/tags and the page of tags: which there are, and what persons decide about them."""
+"""/api/tags and the page of tags: which tags there are, and what people decide about them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from chyme.application.settings import Settings
 from chyme.doors.http.vault_api import create_vault_api
 from chyme.understanding.edit_rules import EditRequest
 
-pytestmark = pytest.mark.slow  # a little each, and they are many
+pytestmark = pytest.mark.slow  # each takes little time, but there are many
 
 EVIL = "<img src=x onerror=alert(1)>"
 
@@ -28,20 +28,20 @@ def app(tmp_path: Path) -> Iterator[App]:
         yield opened
 
 
-def names(http: TestClient, **asked: Any) -> list[str]:
-    answer = http.get("/api/tags", params=asked)
+def names(http: TestClient, **params: Any) -> list[str]:
+    answer = http.get("/api/tags", params=params)
     assert answer.status_code == 200, answer.text
     return [tag["name"] for tag in answer.json()["tags"]]
 
 
-def test_tags_come_with_their_files_those_on_most_first(http: TestClient) -> None:
-    told = http.get("/api/tags").json()
-    assert told["tags"][0] == {"name": "letter", "files": 2, "by_machine": 2, "by_person": 0}
-    assert told["total"] == 4
-    assert (told["banned"], told["becomes"]) == ([], {})
+def test_tags_are_listed_with_their_files_most_used_first(http: TestClient) -> None:
+    payload = http.get("/api/tags").json()
+    assert payload["tags"][0] == {"name": "letter", "files": 2, "by_machine": 2, "by_person": 0}
+    assert payload["total"] == 4
+    assert (payload["banned"], payload["becomes"]) == ([], {})
 
 
-def test_they_are_narrowed_sorted_and_leafed_through(http: TestClient) -> None:
+def test_tags_are_filtered_sorted_and_paged(http: TestClient) -> None:
     assert names(http, prefix="do") == ["dog", "dogs"]
     assert names(http, prefix="DO", limit=1) == ["dog"]
     assert names(http, contains="wr") == ["read/write"]
@@ -50,13 +50,13 @@ def test_they_are_narrowed_sorted_and_leafed_through(http: TestClient) -> None:
     assert http.get("/api/tags", params={"prefix": "do", "limit": 1}).json()["total"] == 2
 
 
-def test_one_tag_has_its_files_and_may_hold_a_slash(http: TestClient) -> None:
-    told = http.get("/api/tags/read/write").json()
-    assert told["tag"]["name"] == "read/write"
-    assert told["files"] == [{"path": "a.txt", "title": "A", "by_person": False}]
+def test_a_tag_lists_its_files_and_may_contain_a_slash(http: TestClient) -> None:
+    payload = http.get("/api/tags/read/write").json()
+    assert payload["tag"]["name"] == "read/write"
+    assert payload["files"] == [{"path": "a.txt", "title": "A", "by_person": False}]
 
 
-def test_a_tag_that_nobody_has_is_not_found(http: TestClient) -> None:
+def test_an_unknown_tag_is_not_found(http: TestClient) -> None:
     answer = http.get("/api/tags/whale")
     assert (answer.status_code, answer.json()["title"]) == (404, "Not Found")
 
@@ -77,8 +77,8 @@ def test_merging_banning_and_allowing_again(http: TestClient) -> None:
     merged = http.post("/api/tags/merge", json={"into": "dog", "others": ["dogs"]}).json()
     assert (merged["files"], merged["tag"]["files"]) == (2, 2)
     assert http.post("/api/tags/ban", json={"tag": "letter"}).status_code == 200
-    told = http.get("/api/tags").json()
-    assert (told["banned"], told["becomes"]) == (["letter"], {"dogs": "dog"})
+    payload = http.get("/api/tags").json()
+    assert (payload["banned"], payload["becomes"]) == (["letter"], {"dogs": "dog"})
     assert http.post("/api/tags/unban", json={"tag": "letter"}).status_code == 200
     assert http.get("/api/tags").json()["banned"] == []
 
@@ -86,8 +86,8 @@ def test_merging_banning_and_allowing_again(http: TestClient) -> None:
 def test_tags_spelt_alike_are_proposed_to_be_merged(http: TestClient) -> None:
     pairs = http.get("/api/tags/similar").json()["similar"]
     assert [{pair["one"], pair["other"]} for pair in pairs] == [{"dog", "dogs"}]
-    shown = http.get("/ui/tags/similar").text
-    assert 'data-one="dog"' in shown and 'data-other="dogs"' in shown
+    html = http.get("/ui/tags/similar").text
+    assert 'data-one="dog"' in html and 'data-other="dogs"' in html
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_tags_spelt_alike_are_proposed_to_be_merged(http: TestClient) -> None:
         ("undo", None, 400),
     ],
 )
-def test_what_makes_no_sense_is_refused_with_a_sentence(
+def test_nonsense_is_refused_with_a_sentence(
     http: TestClient, route: str, body: dict[str, object] | None, status: int
 ) -> None:
     answer = http.post(f"/api/tags/{route}", json=body)
@@ -116,15 +116,15 @@ def test_what_makes_no_sense_is_refused_with_a_sentence(
 
 
 @pytest.mark.parametrize("name", ["%00", "..%2F..", "%ED%A0%80", "a%2Cb", "%20"])
-def test_odd_names_are_never_the_servers_fault(http: TestClient, name: str) -> None:
+def test_odd_names_cause_no_server_error(http: TestClient, name: str) -> None:
     assert http.get(f"/api/tags/{name}").status_code in (400, 404)
 
 
 def test_the_page_shows_tags_that_lead_to_their_files_and_escapes_everything(app: App, http: TestClient) -> None:
     app.edits.change("a.txt", EditRequest({}, ["cats & dogs"]))
-    shown = http.get("/tags").text
-    assert 'href="/?tag=cats%20%26%20dogs"' in shown
-    assert "cats &amp; dogs" in shown
+    html = http.get("/tags").text
+    assert 'href="/?tag=cats%20%26%20dogs"' in html
+    assert "cats &amp; dogs" in html
     assert EVIL not in http.get("/tags", params={"q": EVIL}).text
 
 
@@ -134,7 +134,7 @@ def test_the_page_says_so_when_there_are_none(tmp_path: Path) -> None:
         assert "There are no tags yet" in http.get("/tags").text
 
 
-def test_many_tags_come_a_part_at_a_time(app: App, http: TestClient) -> None:
+def test_many_tags_are_sent_in_parts(app: App, http: TestClient) -> None:
     file = put(app, "many.txt")
     classify(app, file, "Many", None, *(f"tag {number:04}" for number in range(5000)))
     page = http.get("/tags", params={"sort": "name", "q": "tag"})

@@ -1,4 +1,4 @@
-"""PATCH /api/files and GET /api/ai: what documents are, by hand, and the models that are asked."""
+"""PATCH /api/files and GET /api/ai: editing documents by hand, and the models in use."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from chyme.doors.cli.commands.ai import ai
 from chyme.doors.cli.main import Chyme
 from chyme.understanding.tables import edits
 
-pytestmark = pytest.mark.slow  # a little each, and they are many
+pytestmark = pytest.mark.slow  # each takes little time, but there are many
 
 MODEL = Settings(llm_url="http://127.0.0.1:9/v1", llm_model="scripted")
 
@@ -36,10 +36,10 @@ def edit(http: TestClient, body: object) -> tuple[int, Any]:
     return answer.status_code, answer.json()
 
 
-def test_what_is_set_is_set_at_once_and_undone_at_once(app: App, http: TestClient) -> None:
-    code, told = edit(http, {"title": "My heating", "date": "2026-04", "tags": ["heating"]})
+def test_several_fields_are_set_together_and_undone_together(app: App, http: TestClient) -> None:
+    code, payload = edit(http, {"title": "My heating", "date": "2026-04", "tags": ["heating"]})
     assert code == 200
-    assert [told["document"][field] for field in ("title", "date", "tags")] == ["My heating", "2026-04", ["heating"]]
+    assert [payload["document"][field] for field in ("title", "date", "tags")] == ["My heating", "2026-04", ["heating"]]
     app.edits.undo()
     assert app.edits.get("in/letter.txt").edits == {}
     assert edits.last_change(app.database.read()) is None
@@ -47,13 +47,13 @@ def test_what_is_set_is_set_at_once_and_undone_at_once(app: App, http: TestClien
 
 @pytest.mark.parametrize("wrong", [{"date": "tomorrow"}, {"tags": ["a, b"]}])
 def test_nothing_is_set_when_one_field_makes_no_sense(app: App, http: TestClient, wrong: dict[str, object]) -> None:
-    code, told = edit(http, {"title": "My heating", **wrong})
-    assert code == 400 and " is no " in told["detail"]
+    code, payload = edit(http, {"title": "My heating", **wrong})
+    assert code == 400 and " is no " in payload["detail"]
     assert app.edits.get("in/letter.txt").edits == {}
 
 
 @pytest.mark.parametrize("body", [{"title": "My heating"}, {"tags": ["heating"]}, {"date": None, "tags": None}])
-def test_the_same_again_is_fine_and_not_remembered(app: App, http: TestClient, body: dict[str, object]) -> None:
+def test_repeating_an_edit_is_fine_and_not_recorded(app: App, http: TestClient, body: dict[str, object]) -> None:
     first, again = edit(http, body), edit(http, body)
     assert first == again and again[0] == 200
     app.edits.undo()
@@ -63,19 +63,20 @@ def test_the_same_again_is_fine_and_not_remembered(app: App, http: TestClient, b
 @pytest.mark.parametrize(
     "body", [{"title": "x" * 10_001}, {"date": "2" * 101}, {"tags": ["x" * 1001]}, {"add_tags": ["x" * 1001]}]
 )
-def test_what_is_far_too_long_is_not_looked_at(http: TestClient, body: dict[str, object]) -> None:
+def test_values_that_are_far_too_long_are_refused(http: TestClient, body: dict[str, object]) -> None:
     assert edit(http, body)[0] == 422
 
 
-def test_nothing_is_changed_when_nothing_is_said(app: App, http: TestClient) -> None:
-    code, told = edit(http, {})
-    assert (code, told["document"]["title"]) == (200, "A letter")
+def test_an_empty_edit_changes_nothing(app: App, http: TestClient) -> None:
+    code, payload = edit(http, {})
+    assert (code, payload["document"]["title"]) == (200, "A letter")
     assert edits.last_change(app.database.read()) is None
 
 
-def test_null_says_that_there_is_none(app: App, http: TestClient) -> None:
-    _, told = edit(http, {"title": None, "tags": None})
-    assert (told["document"]["title"], told["document"]["tags"]) == ("letter.txt", [])  # then its name stands for it
+def test_null_means_that_there_is_no_value(app: App, http: TestClient) -> None:
+    _, payload = edit(http, {"title": None, "tags": None})
+    # The file name is shown instead of the title.
+    assert (payload["document"]["title"], payload["document"]["tags"]) == ("letter.txt", [])
     seen = app.edits.get("in/letter.txt").document
     assert (seen.title, seen.tags, seen.date) == (None, (), "2026-04-03")
 
@@ -85,13 +86,13 @@ def test_null_says_that_there_is_none(app: App, http: TestClient) -> None:
     [({"titel": "x"}, "“titel”"), ({"tags": "x"}, "“tags”"), ({"tags": [1, 2, 3]}, "“tags.0”"), ([], "the body")],
 )
 def test_a_body_of_the_wrong_form_is_refused_with_a_sentence(http: TestClient, body: object, about: str) -> None:
-    code, told = edit(http, body)
+    code, payload = edit(http, body)
     assert code == 422
-    assert told["detail"].startswith(f"{about} has the wrong form: ")
-    assert told["detail"].endswith("; openapi.json describes the right one")
+    assert payload["detail"].startswith(f"{about} has the wrong form: ")
+    assert payload["detail"].endswith("; openapi.json describes the right one")
 
 
-def test_so_is_a_parameter_and_what_is_no_json_at_all(http: TestClient) -> None:
+def test_wrong_parameters_and_broken_json_are_refused_with_a_sentence(http: TestClient) -> None:
     limit = http.get("/api/search", params={"q": "x", "limit": "many"})
     assert (limit.status_code, limit.json()["detail"].partition(":")[0]) == (422, "“limit” has the wrong form")
     missing = http.get("/api/search")
@@ -102,33 +103,35 @@ def test_so_is_a_parameter_and_what_is_no_json_at_all(http: TestClient) -> None:
     assert len(long.json()["detail"]) < 300
 
 
-def test_the_contract_tells_that_errors_are_a_sentence(http: TestClient) -> None:
+def test_openapi_says_that_errors_are_a_sentence(http: TestClient) -> None:
     contract = http.get("/openapi.json").json()
     assert "HTTPValidationError" not in contract["components"]["schemas"]
-    (told,) = contract["paths"]["/api/search"]["get"]["responses"]["default"]["content"].items()
-    assert told[0] == "application/problem+json"
-    assert told[1]["schema"]["properties"]["detail"]["type"] == "string"
+    (content,) = contract["paths"]["/api/search"]["get"]["responses"]["default"]["content"].items()
+    assert content[0] == "application/problem+json"
+    assert content[1]["schema"]["properties"]["detail"]["type"] == "string"
 
 
-def test_models_are_told_of_as_on_the_command_line(app: App, http: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_models_are_described_as_on_the_command_line(
+    app: App, http: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (app.vault.root / ".chymeprivate").write_text("*.key\ndiary/\n")
     for name, value in (("CHYME_LLM_URL", MODEL.llm_url), ("CHYME_LLM_MODEL", MODEL.llm_model)):
         monkeypatch.setenv(name, value)
     typed = CliRunner().invoke(Chyme("chyme", {"ai": ai}), ["ai", "--vault", os.fspath(app.vault.root), "--json"])
-    told = http.get("/api/ai").json()
-    assert told == json.loads(typed.stdout)
-    assert told["private_patterns"] == 2
-    assert [one["name"] for one in told["providers"]] == ["llm"]
+    payload = http.get("/api/ai").json()
+    assert payload == json.loads(typed.stdout)
+    assert payload["private_patterns"] == 2
+    assert [provider["name"] for provider in payload["providers"]] == ["llm"]
 
 
-def test_tags_are_added_and_removed_while_the_machine_keeps_its_word(app: App, http: TestClient) -> None:
-    _, told = edit(http, {"add_tags": ["Heating"], "remove_tags": ["dog"]})
-    assert told["document"]["tags"] == ["letter", "heating"]
+def test_tags_are_added_and_removed_and_those_of_the_machine_stay(app: App, http: TestClient) -> None:
+    _, payload = edit(http, {"add_tags": ["Heating"], "remove_tags": ["dog"]})
+    assert payload["document"]["tags"] == ["letter", "heating"]
     assert app.edits.get("in/letter.txt").edits == {"tags": {"added": ["heating"], "removed": ["dog"]}}
     assert edit(http, {"remove_tags": ["cat"]})[0] == 400
 
 
-def test_what_was_set_is_taken_back_by_http_step_by_step(http: TestClient) -> None:
+def test_edits_are_undone_by_http_step_by_step(http: TestClient) -> None:
     edit(http, {"title": "One"})
     edit(http, {"title": "Two"})
     undone = http.post("/api/files/in/letter.txt/undo")
@@ -140,7 +143,7 @@ def test_what_was_set_is_taken_back_by_http_step_by_step(http: TestClient) -> No
     assert (nothing.status_code, nothing.json()["detail"]) == (400, "in/letter.txt: nothing to undo")
 
 
-def test_the_machines_word_counts_again_when_asked(http: TestClient) -> None:
+def test_a_cleared_field_has_the_value_of_the_machine_again(http: TestClient) -> None:
     edit(http, {"title": "Mine", "date": "2020"})
     cleared = http.post("/api/files/in/letter.txt/clear", json={"field": "title"})
     assert cleared.json()["document"]["title"] == "A letter" and cleared.json()["document"]["date"] == "2020"
@@ -148,7 +151,7 @@ def test_the_machines_word_counts_again_when_asked(http: TestClient) -> None:
     assert http.post("/api/files/in/letter.txt/clear", json={"field": "size"}).status_code == 422
 
 
-def test_a_proposed_name_is_accepted_and_given_back(app: App, http: TestClient) -> None:
+def test_a_proposed_name_is_accepted_and_undone(app: App, http: TestClient) -> None:
     named(app, "in/IMG_0412.jpg", "the-harbour.jpg")
     there = http.post("/api/files/in/IMG_0412.jpg/rename")
     assert there.json() == {"path": "in/the-harbour.jpg", "was": "in/IMG_0412.jpg"}

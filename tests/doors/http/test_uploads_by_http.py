@@ -16,7 +16,7 @@ from chyme.application.app import App, open_app
 from chyme.application.settings import Settings
 from chyme.doors.http.vault_api import create_vault_api
 
-pytestmark = pytest.mark.slow  # a little each, and they are many
+pytestmark = pytest.mark.slow  # each takes little time, but there are many
 
 PAGES = ["https://example.org/one", "https://example.org/two"]
 
@@ -36,7 +36,7 @@ def listed(app: App) -> list[str]:
     return sorted(path for path in found if not path.startswith(".chyme/vault.db"))
 
 
-def test_files_are_put_where_they_are_wanted(app: App, http: TestClient) -> None:
+def test_files_are_stored_in_the_requested_folder(app: App, http: TestClient) -> None:
     answer = send(http, ("a.txt", b"one"), ("trip/b.txt", b"two"), (".DS_Store", b"x"), folder="in")
     assert answer.status_code == 201
     taken, deeper, refused = answer.json()["files"]
@@ -67,7 +67,7 @@ def test_the_same_again_answers_200(http: TestClient) -> None:
         ({"content-type": "multipart/form-data; boundary=abc"}, b"x" * 200_000, 413),
     ],
 )
-def test_what_is_no_upload_is_refused_with_a_sentence(
+def test_a_request_that_is_no_upload_is_refused_with_a_sentence(
     app: App, http: TestClient, headers: dict[str, str], content: bytes, status: int
 ) -> None:
     answer = http.post("/api/upload", content=content, headers=headers)
@@ -94,10 +94,10 @@ def test_the_body_is_not_read_when_it_is_known_to_be_too_large(http: TestClient)
 
 
 @pytest.mark.anyio
-async def test_whoever_goes_away_leaves_nothing(app: App) -> None:
-    """Half a file comes, then the connection ends."""
+async def test_a_client_that_disconnects_leaves_nothing(app: App) -> None:
+    """Half a file arrives, then the connection ends."""
     half = b'--abc\r\nContent-Disposition: form-data; name="file"; filename="a.txt"\r\n\r\nhalf of it'
-    said: list[Message] = []
+    sent_messages: list[Message] = []
 
     async def coming() -> AsyncIterator[Message]:
         yield {"type": "http.request", "body": half, "more_body": True}
@@ -109,12 +109,12 @@ async def test_whoever_goes_away_leaves_nothing(app: App) -> None:
         return await anext(messages)
 
     async def send_back(message: Message) -> None:
-        said.append(message)
+        sent_messages.append(message)
 
     headers = [(b"host", b"localhost"), (b"content-type", b"multipart/form-data; boundary=abc")]
     scope = {"type": "http", "method": "POST", "path": "/api/upload", "query_string": b"", "headers": headers}
     await create_vault_api(app)(scope, receive, send_back)
-    assert said[0]["status"] == 400
+    assert sent_messages[0]["status"] == 400
     assert listed(app) == []
     assert list(app.open_vault.staging.folder.iterdir()) == []
 
@@ -147,14 +147,14 @@ def test_a_note_becomes_a_file(app: App, http: TestClient) -> None:
         ({"text": "x", "path": "/etc/passwd"}, 422),
     ],
 )
-def test_what_is_no_note_is_refused(app: App, http: TestClient, body: dict[str, Any], status: int) -> None:
+def test_an_invalid_note_is_refused(app: App, http: TestClient, body: dict[str, Any], status: int) -> None:
     assert http.post("/api/notes", json=body).status_code == status
     assert listed(app) == []
 
 
 @pytest.mark.parametrize("folder", ["\ud800", "a/\udcff", ".\udcff"])
 @pytest.mark.parametrize(("route", "field"), [("notes", {"text": "t"}), ("links", {"url": PAGES[0]})])
-def test_what_is_no_text_is_no_folder(
+def test_a_folder_that_is_not_text_is_refused(
     app: App, http: TestClient, route: str, field: dict[str, str], folder: str
 ) -> None:
     answer = http.post(
@@ -173,11 +173,11 @@ def test_what_is_no_text_is_no_folder(
         {"url": PAGES[0], "folder": "x/" * 2049},
     ],
 )
-def test_no_field_of_a_link_is_longer_than_it_can_be(http: TestClient, body: dict[str, Any]) -> None:
+def test_too_long_fields_of_a_link_are_refused(http: TestClient, body: dict[str, Any]) -> None:
     assert http.post("/api/links", json=body).status_code == 422
 
 
-def test_several_links_come_at_once(http: TestClient) -> None:
+def test_several_links_are_added_at_once(http: TestClient) -> None:
     answer = http.post("/api/links", json={"urls": PAGES, "folder": "later"})
     assert answer.status_code == 201
     assert [link["path"] for link in answer.json()["links"]] == [

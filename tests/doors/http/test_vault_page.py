@@ -1,4 +1,4 @@
-"""The vault's page and its fragments, as the server writes them: what they show, to whom, and what never."""
+"""The vault's page and its fragments as the server renders them: what they show, to whom, and what they never show."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def app(tmp_path: Path) -> Iterator[App]:
 
 @pytest.fixture(scope="module")
 def looked_at(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
-    """A vault with a file, which nobody changes."""
+    """A vault with one file. No test changes it."""
     with open_app(tmp_path_factory.mktemp("looked-at"), Settings()) as opened:
         put(opened, "a.txt")
         with TestClient(create_vault_api(opened), base_url="http://localhost") as client:
@@ -43,7 +43,7 @@ def looked_at(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
 
 @pytest.fixture
 def reader(app: App) -> Iterator[TestClient]:
-    """Somebody who may only read, as the door says it."""
+    """A client that may only read: `may_write` is set as the server sets it."""
     api: FastAPI = create_vault_api(app)
 
     class ReadOnly(BaseHTTPMiddleware):
@@ -56,8 +56,8 @@ def reader(app: App) -> Iterator[TestClient]:
         yield client
 
 
-class Seen(HTMLParser):
-    """What a browser would make of a page: its elements, and its text."""
+class ParsedPage(HTMLParser):
+    """The elements and the text that a browser would see in a page."""
 
     def __init__(self, html: str) -> None:
         super().__init__()
@@ -75,19 +75,19 @@ class Seen(HTMLParser):
         return [attributes for tag, attributes in self.elements if tag == name]
 
 
-def seen(http: TestClient, address: str) -> Seen:
+def get_page(http: TestClient, address: str) -> ParsedPage:
     answer = http.get(address)
     assert answer.status_code == 200, answer.text
     assert answer.headers["content-type"].startswith("text/html")
-    return Seen(answer.text)
+    return ParsedPage(answer.text)
 
 
-def paths(page: Seen) -> list[str | None]:
+def paths(page: ParsedPage) -> list[str | None]:
     return [attributes["data-path"] for _, attributes in page.elements if "data-path" in attributes]
 
 
-def stand(app: App, path: str, state: str, reason: str | None = None, moved_at: str | None = None) -> None:
-    """A document in this state."""
+def set_state(app: App, path: str, state: str, reason: str | None = None, moved_at: str | None = None) -> None:
+    """Put a document into this state."""
     app.database.write(
         lambda db: db.execute(
             "UPDATE documents SET state = ?, reason = ?, moved_at = coalesce(?, moved_at) "
@@ -98,41 +98,43 @@ def stand(app: App, path: str, state: str, reason: str | None = None, moved_at: 
 
 
 def test_an_empty_vault_says_how_to_fill_it(http: TestClient) -> None:
-    page = seen(http, "/")
+    page = get_page(http, "/")
     assert "This vault is empty" in page.text
     assert any("data-add" in button for button in page.all("button"))
 
 
 @pytest.mark.parametrize("view", ["grid", "table"])
-def test_names_titles_reasons_and_tags_are_text_whatever_stands_in_them(app: App, http: TestClient, view: str) -> None:
+def test_names_titles_reasons_and_tags_are_shown_as_text_whatever_they_contain(
+    app: App, http: TestClient, view: str
+) -> None:
     name = f"in {EVIL.replace('/', '')}.txt"
     classify(app, put(app, name), f"Title {EVIL}", "2026-04-03", f"tag {EVIL}")
-    stand(app, name, "failed", f"{name}: {EVIL}")
-    page = seen(http, f"/?view={view}")
+    set_state(app, name, "failed", f"{name}: {EVIL}")
+    page = get_page(http, f"/?view={view}")
     assert f"Title {EVIL}" in page.text and paths(page) == [name]
-    assert not [one for one in page.all("img") if one.get("src") == "x"]
+    assert not [image for image in page.all("img") if image.get("src") == "x"]
     assert not [name for _, attributes in page.elements for name in attributes if name.startswith("on")]
 
 
-def test_snippets_are_text_with_nothing_but_marks_in_it(app: App, http: TestClient) -> None:
+def test_snippets_contain_only_text_and_marks(app: App, http: TestClient) -> None:
     file = put(app, "note.txt", f"the harbour {EVIL} and the mill")
     complete(app, file, "search-keyword", None)
     app.search_index.prepare()
-    page = seen(http, "/?q=" + quote(f"harbour {EVIL}"))
-    assert not [one for one in page.all("img") if one.get("src") == "x"]
-    asked = next(one for one in page.all("input") if one.get("id") == "search")
-    assert asked["value"] == f"harbour {EVIL}"
+    page = get_page(http, "/?q=" + quote(f"harbour {EVIL}"))
+    assert not [element for element in page.all("img") if element.get("src") == "x"]
+    search_box = next(element for element in page.all("input") if element.get("id") == "search")
+    assert search_box["value"] == f"harbour {EVIL}"
 
 
 @pytest.mark.parametrize(
     "address", ["/", "/?view=table", "/?q=letter", "/?q=nothing+like+it", "/?similar=in/letter.txt"]
 )
-def test_nothing_runs_or_is_styled_inside_the_page_and_nothing_comes_from_elsewhere(
+def test_the_page_has_no_inline_script_or_style_and_loads_nothing_from_elsewhere(
     app: App, http: TestClient, address: str
 ) -> None:
     classify(app, put(app, "in/letter.txt"), "A letter", "2026-04-03", "letter")
-    page = seen(http, address)
-    assert all(one.get("src", "").startswith("/static/") for one in page.all("script"))  # type: ignore[union-attr]
+    page = get_page(http, address)
+    assert all(script.get("src", "").startswith("/static/") for script in page.all("script"))  # type: ignore[union-attr]
     assert not page.all("style") and not [a for _, a in page.elements if "style" in a]
     for _, attributes in page.elements:
         for name in ("src", "href", "action"):
@@ -142,12 +144,12 @@ def test_nothing_runs_or_is_styled_inside_the_page_and_nothing_comes_from_elsewh
 def test_every_state_has_its_words_and_its_button(app: App, http: TestClient) -> None:
     for name in ("busy.txt", "still.txt", "ready.txt", "unsure.txt", "broken.txt"):
         put(app, name)
-    stand(app, "busy.txt", "processing")
-    stand(app, "still.txt", "processing", moved_at="2020-01-01T00:00:00.000000Z")
-    stand(app, "ready.txt", "completed")
-    stand(app, "unsure.txt", "needs-classification", "no title was found")
-    stand(app, "broken.txt", "failed", "broken.txt: is torn; save it anew")
-    cards = {path: http.get("/ui/cards", params={"path": path}).text for path in paths(seen(http, "/"))}
+    set_state(app, "busy.txt", "processing")
+    set_state(app, "still.txt", "processing", moved_at="2020-01-01T00:00:00.000000Z")
+    set_state(app, "ready.txt", "completed")
+    set_state(app, "unsure.txt", "needs-classification", "no title was found")
+    set_state(app, "broken.txt", "failed", "broken.txt: is torn; save it anew")
+    cards = {path: http.get("/ui/cards", params={"path": path}).text for path in paths(get_page(http, "/"))}
     buttons = {path: re.findall(r"data-retry>([^<]+)<", html) for path, html in cards.items()}
     assert buttons == {
         "busy.txt": [], "still.txt": ["Retry"], "ready.txt": [], "unsure.txt": ["Retry classification"],
@@ -161,60 +163,62 @@ def test_every_state_has_its_words_and_its_button(app: App, http: TestClient) ->
 @pytest.mark.parametrize("address", ["/", "/?view=table", "/?q=letter"])
 def test_readers_see_no_button_that_writes(app: App, reader: TestClient, address: str) -> None:
     put(app, "letter.txt")
-    stand(app, "letter.txt", "failed", "it is torn")
-    page = seen(reader, address)
+    set_state(app, "letter.txt", "failed", "it is torn")
+    page = get_page(reader, address)
     writing = ("data-add", "data-retry", "data-select", "data-delete", "data-run")
     assert not [attributes for _, attributes in page.elements if any(name in attributes for name in writing)]
-    assert not [one for one in page.all("dialog") if one.get("id") == "add"]
-    assert not [one for one in page.all("script") if "adding.js" in (one.get("src") or "")]
+    assert not [element for element in page.all("dialog") if element.get("id") == "add"]
+    assert not [element for element in page.all("script") if "adding.js" in (element.get("src") or "")]
 
 
-def test_the_list_goes_on_where_it_ended_without_a_gap_or_a_repetition(app: App, http: TestClient) -> None:
+def test_the_list_continues_where_it_ended_without_a_gap_or_a_repetition(app: App, http: TestClient) -> None:
     for number in range(SHELF + 5):
         put(app, f"{number:03}.txt")
-    first = seen(http, "/?sort=name&dir=up")
-    more = next(one for one in first.all("a") if "more" in (one.get("class") or ""))
-    second = seen(http, str(more["data-src"]))
+    first = get_page(http, "/?sort=name&dir=up")
+    next_link = next(link for link in first.all("a") if "more" in (link.get("class") or ""))
+    second = get_page(http, str(next_link["data-src"]))
     assert paths(first) + paths(second) == [f"{number:03}.txt" for number in range(SHELF + 5)]
-    assert not [one for one in second.all("a") if "more" in (one.get("class") or "")]
-    assert paths(seen(http, "/" + str(more["href"]))) == paths(second)  # and without a script as well
+    assert not [link for link in second.all("a") if "more" in (link.get("class") or "")]
+    assert paths(get_page(http, "/" + str(next_link["href"]))) == paths(second)  # it also works without a script
 
 
-def test_filters_hold_in_list_and_search_alike_and_can_be_taken_back(app: App, http: TestClient) -> None:
+def test_filters_narrow_the_list_and_can_be_removed(app: App, http: TestClient) -> None:
     classify(app, put(app, "work/letter.txt"), "A letter", "2024-04-03", "letter")
     classify(app, put(app, "home/note.md"), "A note", "2023-01-01", "note")
-    for narrowed in ("?tag=letter", "?folder=work", "?year=2024"):
-        page = seen(http, f"/{narrowed}")
-        assert paths(page) == ["work/letter.txt"], narrowed
-    page = seen(http, "/?tag=letter&year=2024")
-    taken_back = {one["aria-label"]: one["href"] for one in page.all("a") if "Without" in (one.get("aria-label") or "")}
-    assert taken_back == {"Without the tag letter": "/?year=2024", "Without the year 2024": "/?tag=letter"}
+    for filter_query in ("?tag=letter", "?folder=work", "?year=2024"):
+        page = get_page(http, f"/{filter_query}")
+        assert paths(page) == ["work/letter.txt"], filter_query
+    page = get_page(http, "/?tag=letter&year=2024")
+    removal_links = {
+        link["aria-label"]: link["href"] for link in page.all("a") if "Without" in (link.get("aria-label") or "")
+    }
+    assert removal_links == {"Without the tag letter": "/?year=2024", "Without the year 2024": "/?tag=letter"}
 
 
 def test_a_folder_shows_its_crumbs_and_the_folders_inside(app: App, http: TestClient) -> None:
     put(app, "work/2024/letter.txt")
-    page = seen(http, "/?folder=work")
-    assert "/?folder=work%2F2024" in [one.get("href") for one in page.all("a")]
-    assert "/" in [one.get("href") for one in page.all("a") if "data-go" not in one]
-    assert any(one.get("aria-current") == "location" for one in page.all("span"))
+    page = get_page(http, "/?folder=work")
+    assert "/?folder=work%2F2024" in [element.get("href") for element in page.all("a")]
+    assert "/" in [element.get("href") for element in page.all("a") if "data-go" not in element]
+    assert any(element.get("aria-current") == "location" for element in page.all("span"))
 
 
-def test_columns_tell_how_they_are_sorted_and_turn_round(app: App, http: TestClient) -> None:
+def test_columns_show_their_sort_order_and_can_reverse_it(app: App, http: TestClient) -> None:
     put(app, "a.txt")
-    page = seen(http, "/?view=table&sort=title&dir=up")
-    assert [one.get("aria-sort") for one in page.all("th") if "aria-sort" in one] == [
+    page = get_page(http, "/?view=table&sort=title&dir=up")
+    assert [element.get("aria-sort") for element in page.all("th") if "aria-sort" in element] == [
         "ascending",
         "none",
         "none",
         "none",
     ]
-    assert any(one.get("href") == "/?sort=title&dir=down" for one in page.all("a"))
+    assert any(element.get("href") == "/?sort=title&dir=down" for element in page.all("a"))
 
 
-def test_cards_are_told_for_those_that_are_there(app: App, http: TestClient) -> None:
+def test_cards_are_returned_only_for_existing_files(app: App, http: TestClient) -> None:
     put(app, "here.txt")
     answer = http.get("/ui/cards", params={"path": ["gone.txt", "here.txt"]})
-    assert paths(Seen(answer.text)) == ["here.txt"]
+    assert paths(ParsedPage(answer.text)) == ["here.txt"]
     assert http.get("/ui/cards").status_code == 422
     assert http.get("/ui/cards", params={"path": ["x"] * 101}).status_code == 422
 
@@ -225,7 +229,7 @@ def test_cards_are_told_for_those_that_are_there(app: App, http: TestClient) -> 
      "folder=../..", "tag=%ff%fe", "q=%00", "q=" + "x" * 3000, "similar=nowhere.txt", "similar=%00", "folder=%2F%2F"],
 )  # fmt: skip
 @pytest.mark.parametrize("route", ["/", "/ui/vault", "/ui/shelf", "/ui/hits", "/ui/choices"])
-def test_what_makes_no_sense_in_an_address_is_passed_over(looked_at: TestClient, route: str, asked: str) -> None:
+def test_nonsense_in_an_address_is_ignored(looked_at: TestClient, route: str, asked: str) -> None:
     assert looked_at.get(f"{route}?{asked}").status_code == 200
 
 
@@ -244,57 +248,59 @@ def test_a_large_vault_does_not_wait_for_its_counts_but_remembers_them(app: App)
     assert large.available(ViewParameters()) is None
 
 
-def test_counts_come_by_themselves_where_a_page_did_not_wait_for_them(app: App, http: TestClient) -> None:
+def test_counts_can_be_fetched_alone_when_a_page_did_not_wait_for_them(app: App, http: TestClient) -> None:
     classify(app, put(app, "letter.txt"), "A letter", None, "letter")
-    assert any(one.get("href") == "/?tag=letter" for one in seen(http, "/ui/choices").all("a"))
+    assert any(link.get("href") == "/?tag=letter" for link in get_page(http, "/ui/choices").all("a"))
 
 
 def test_a_hit_leads_to_its_place_with_the_words_to_mark(app: App, http: TestClient) -> None:
     put(app, "note.txt", "the harbour lies behind the mill")
     app.search_index.prepare()
-    page = seen(http, "/?q=note")
-    link = next(one for one in page.all("a") if one.get("class") == "tile-link")
+    page = get_page(http, "/?q=note")
+    link = next(anchor for anchor in page.all("a") if anchor.get("class") == "tile-link")
     assert (link["href"] or "").startswith("/file/note.txt?") and "q=note" in (link["href"] or "")
 
 
-def test_a_word_that_stands_nowhere_is_told_with_the_way_back(app: App, http: TestClient) -> None:
+def test_a_corrected_word_is_announced_with_a_link_to_the_word_as_typed(app: App, http: TestClient) -> None:
     put(app, "contact.txt", "a contact of the harbour")
     app.search_index.prepare()
-    page = seen(http, "/?q=harbour+contract")
+    page = get_page(http, "/?q=harbour+contract")
     assert "Nothing has contract; showing contact." in page.text and paths(page) == ["contact.txt"]
-    link = next(one for one in page.all("a") if one.get("class") == "tile-link")
+    link = next(anchor for anchor in page.all("a") if anchor.get("class") == "tile-link")
     assert "q=harbour+contact" in (link["href"] or ""), "the file's page marks the word that it has"
-    (back,) = [one["href"] or "" for one in page.all("a") if (one.get("href") or "").endswith("q=harbour+%2Bcontract")]
-    typed = seen(http, back)
+    (back,) = [
+        anchor["href"] or "" for anchor in page.all("a") if (anchor.get("href") or "").endswith("q=harbour+%2Bcontract")
+    ]
+    typed = get_page(http, back)
     assert "showing" not in typed.text
-    told = http.get("/api/search", params={"q": "contract"}).json()
-    assert (told["corrected"], told["suggested"]) == ({"contract": "contact"}, {})
-    told = http.get("/api/search", params={"q": "contract", "as_typed": "true"}).json()
-    assert (told["corrected"], told["hits"]) == ({}, [])
+    payload = http.get("/api/search", params={"q": "contract"}).json()
+    assert (payload["corrected"], payload["suggested"]) == ({"contract": "contact"}, {})
+    payload = http.get("/api/search", params={"q": "contract", "as_typed": "true"}).json()
+    assert (payload["corrected"], payload["hits"]) == ({}, [])
 
 
-def test_a_word_that_may_be_meant_is_offered(app: App, http: TestClient) -> None:
+def test_a_possible_correction_is_offered(app: App, http: TestClient) -> None:
     put(app, "contest.txt", "nothing")
     app.search_index.prepare()
-    page = seen(http, "/?q=content")
+    page = get_page(http, "/?q=content")
     assert "Nothing has content. Did you mean contest?" in page.text and paths(page) == []
-    assert any((one.get("href") or "").endswith("?q=contest") for one in page.all("a"))
+    assert any((anchor.get("href") or "").endswith("?q=contest") for anchor in page.all("a"))
 
 
-def test_folders_are_counted_by_what_passes_the_filters(app: App, http: TestClient) -> None:
+def test_folders_count_only_files_that_pass_the_filters(app: App, http: TestClient) -> None:
     for path in ("work/in/a.txt", "work/in/b.txt", "work/out/c.txt", "home/d.txt", "e.txt"):
         put(app, path)
-        stand(app, path, "completed")
-    stand(app, "work/in/a.txt", "failed", "torn")
-    stand(app, "e.txt", "failed", "torn")
+        set_state(app, path, "completed")
+    set_state(app, "work/in/a.txt", "failed", "torn")
+    set_state(app, "e.txt", "failed", "torn")
     folders = {
-        asked: dict(
+        query: dict(
             re.findall(
                 r'<span class="clip">([^<]+)</span><span class="count">(\d+)',
-                (http.get(f"/{asked}").text.split("<h3>Folders</h3>")[1:] or [""])[0].split("</section>")[0],
+                (http.get(f"/{query}").text.split("<h3>Folders</h3>")[1:] or [""])[0].split("</section>")[0],
             )
         )
-        for asked in ("", "?state=failed", "?state=failed&folder=work", "?folder=work", "?state=failed&folder=home")
+        for query in ("", "?state=failed", "?state=failed&folder=work", "?folder=work", "?state=failed&folder=home")
     }
     assert folders == {
         "": {"home": "1", "work": "3"}, "?state=failed": {"work": "1"}, "?state=failed&folder=work": {"in": "1"},
@@ -303,23 +309,23 @@ def test_folders_are_counted_by_what_passes_the_filters(app: App, http: TestClie
 
 
 @pytest.mark.parametrize("address", ["/", "/?view=table", "/?q=gnp", "/?folder=in", "/trash"])
-def test_names_that_turn_the_line_around_are_spelt_out(app: App, http: TestClient, address: str) -> None:
+def test_names_that_reverse_the_text_direction_are_escaped(app: App, http: TestClient, address: str) -> None:
     put(app, "in/\u202egnp.exe.md", "gnp")
     app.search_index.prepare()
     if address == "/trash":
         app.trash.put(["in/\u202egnp.exe.md"])
-    page = seen(http, address)
+    page = get_page(http, address)
     assert "\\u202egnp.exe.md" in page.text and "\u202e" not in page.text
     assert not [a for _, a in page.elements if "\u202e" in (a.get("title") or "") + (a.get("aria-label") or "")]
     if address != "/trash":
-        assert paths(page) == ["in/\u202egnp.exe.md"]  # what scripts send back is the name itself
+        assert paths(page) == ["in/\u202egnp.exe.md"]  # scripts send back the name itself
 
 
-def test_a_kind_that_is_none_is_said_instead_of_other_words(app: App, http: TestClient) -> None:
+def test_an_unknown_kind_is_reported_instead_of_missing_words(app: App, http: TestClient) -> None:
     put(app, "a.txt")
-    page = seen(http, "/?q=kind:nonsense")
+    page = get_page(http, "/?q=kind:nonsense")
     assert "Nonsense is no kind of file" in page.text and "No file has these words" not in page.text
 
 
-def test_settings_tell_the_release(http: TestClient) -> None:
-    assert f"chyme {__version__}" in seen(http, "/settings").text
+def test_settings_show_the_release(http: TestClient) -> None:
+    assert f"chyme {__version__}" in get_page(http, "/settings").text

@@ -1,4 +1,4 @@
-"""A house of two vaults, and people with different rights to them."""
+"""A server with two vaults, and people with different rights to them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ORIGIN = {"Origin": "http://localhost"}
 
 @contextmanager
 def two_vaults(folder: Path, settings: Settings | None = None) -> Iterator[ServerVaults]:
-    """`photos` and `diary`, each with a file the other has not."""
+    """`photos` and `diary`, each with a file that the other does not have."""
     for name, text in (("photos", "a pelican on the beach"), ("diary", "a secret about pelicans")):
         (folder / name).mkdir()
         (folder / name / f"{name}.txt").write_text(text)
@@ -43,12 +43,12 @@ def add_people(house: ServerVaults) -> None:
 
 
 def stranger(answers: ASGIApp, base_url: str = "http://localhost", peer: str = "127.0.0.1") -> TestClient:
-    """Somebody who knows the address."""
+    """A client that knows the address and is not signed in."""
     return TestClient(answers, base_url, raise_server_exceptions=False, follow_redirects=False, client=(peer, 50000))
 
 
 def sign_in(http: TestClient, name: str, password: str = PASSWORD) -> TestClient:
-    """The same, signed in."""
+    """Sign the client in, and return it."""
     answer = http.post("/login", data={"name": name, "password": password})
     assert answer.status_code == 303, answer.text
     return http
