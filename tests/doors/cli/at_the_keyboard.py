@@ -1,4 +1,4 @@
-"""Somebody who types the commands of one group."""
+"""Runs the commands of one group as a person types them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from chyme.doors.cli.main import Chyme
 
 
 class Typed:
-    """A vault, and a person at the keyboard, who says which one before or behind what is to be done."""
+    """A vault, and a person at the keyboard, who names the vault before or after the subcommand."""
 
     def __init__(self, root: Path, group: click.Group) -> None:
         self.root = root

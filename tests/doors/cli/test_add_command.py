@@ -1,4 +1,4 @@
-"""chyme add, as somebody types it."""
+"""chyme add, run as a command."""
 
 from __future__ import annotations
 
@@ -24,34 +24,34 @@ def vault(tmp_path: Path) -> Path:
         return tmp_path / "vault"
 
 
-def typed(vault: Path | None, *words: str, given: str = "") -> Result:
+def run(vault: Path | None, *words: str, given: str = "") -> Result:
     where = [] if vault is None else ["--vault", os.fspath(vault)]
     return CliRunner().invoke(Chyme("chyme", {"add": add}), ["add", *where, *words], input=given)
 
 
-def test_it_says_what_it_wrote_and_what_comes_next(vault: Path) -> None:
-    first, again = typed(vault, PAGE), typed(vault, PAGE)
+def test_the_command_says_what_it_wrote_and_what_comes_next(vault: Path) -> None:
+    first, again = run(vault, PAGE), run(vault, PAGE)
     assert first.stdout == f"added {NAME}\n'chyme digest' or a running 'chyme serve' fetches what is new\n"
     assert again.stdout == f"already there: {NAME}\n"
     assert (first.exit_code, again.exit_code) == (0, 0)
     assert PAGE in (vault / NAME).read_text()
 
 
-def test_several_are_added_at_once_and_told_as_json(vault: Path) -> None:
+def test_several_links_are_added_at_once_and_reported_as_json(vault: Path) -> None:
     given = f"# from yesterday\n\n{PAGE}\n  https://example.org/b  \n"
-    told = typed(vault, "https://example.org/first", "-", "--folder", "to read", "--json", given=given)
-    assert [(one["path"], one["created"]) for one in json.loads(told.stdout)["links"]] == [
+    result = run(vault, "https://example.org/first", "-", "--folder", "to read", "--json", given=given)
+    assert [(link["path"], link["created"]) for link in json.loads(result.stdout)["links"]] == [
         ("to read/example.org – first.url", True),
         (f"to read/{NAME}", True),
         ("to read/example.org.url", True),
     ]
 
 
-def test_the_folder_may_be_the_one_somebody_stands_in(vault: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_folder_may_be_the_current_one(vault: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (vault / "here").mkdir()
     monkeypatch.chdir(vault / "here")
     monkeypatch.delenv("CHYME_VAULT", raising=False)
-    assert typed(None, PAGE, "--folder", ".", "--name", "mine").exit_code == 0
+    assert run(None, PAGE, "--folder", ".", "--name", "mine").exit_code == 0
     assert (vault / "here/mine.url").exists()
 
 
@@ -66,8 +66,8 @@ def test_the_folder_may_be_the_one_somebody_stands_in(vault: Path, monkeypatch: 
         (("-",), "at least one"),
     ],
 )
-def test_what_makes_no_sense_is_refused_with_a_sentence(words: tuple[str, ...], why: str, vault: Path) -> None:
-    refused = typed(vault, *words)
+def test_nonsense_is_refused_with_a_sentence(words: tuple[str, ...], why: str, vault: Path) -> None:
+    refused = run(vault, *words)
     assert refused.exit_code == 2
     assert refused.stderr.startswith("chyme: ")
     assert why in refused.stderr
@@ -78,8 +78,8 @@ def test_what_makes_no_sense_is_refused_with_a_sentence(words: tuple[str, ...], 
 def test_a_folder_becomes_a_vault_only_when_it_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("CHYME_VAULT", raising=False)
-    refused = typed(None, PAGE)
+    refused = run(None, PAGE)
     assert (refused.exit_code, list(tmp_path.iterdir())) == (2, [])
     assert "not a vault yet" in refused.stderr
-    assert typed(tmp_path, PAGE).exit_code == 0
+    assert run(tmp_path, PAGE).exit_code == 0
     assert (tmp_path / NAME).exists()

@@ -1,4 +1,4 @@
-"""chyme ai, as somebody types it; and what chyme digest says of models."""
+"""chyme ai, run as a command; and what chyme digest says about models."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FUTURE = "2999-01-01T00:00:00.000000Z"
 
 
 class Typed:
-    """A vault, a model that is configured, and a person at the keyboard."""
+    """A vault, a configured model, and a person at the keyboard."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -30,7 +30,7 @@ class Typed:
             pass
 
     def without(self, times: int, for_person: int) -> None:
-        """So many digests were made without the model, some of them for a person to look at."""
+        """Record `times` digests made without the model, `for_person` of them for a person to look at."""
         with open_app(self.root) as app:
             for number in range(times):
                 self.made += 1
@@ -59,7 +59,7 @@ def chyme(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Typed:
 
 
 @pytest.mark.parametrize(
-    ("times", "for_person", "told"),
+    ("times", "for_person", "expected"),
     [
         (1, 0, "1 digest was made without it and will be made again"),
         (3, 0, "3 digests were made without it and will be made again"),
@@ -68,12 +68,14 @@ def chyme(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Typed:
         (2, 2, "2 digests were made without it and will be made again only by 'chyme retry'"),
     ],
 )
-def test_what_waits_for_a_person_is_told_apart(chyme: Typed, times: int, for_person: int, told: str) -> None:
+def test_digests_that_wait_for_a_person_are_counted_separately(
+    chyme: Typed, times: int, for_person: int, expected: str
+) -> None:
     chyme.without(times, for_person)
-    assert chyme("ai").splitlines()[-1].strip() == told
+    assert chyme("ai").splitlines()[-1].strip() == expected
 
 
-def test_a_pause_is_told_as_what_it_is(chyme: Typed) -> None:
+def test_a_pause_is_reported_as_a_pause(chyme: Typed) -> None:
     assert chyme("ai", "pause").startswith("paused: llm; ")
     lines = chyme("ai", "status").splitlines()
     assert lines[0].split()[:2] == ["llm", "paused"]
@@ -82,7 +84,7 @@ def test_a_pause_is_told_as_what_it_is(chyme: Typed) -> None:
 
 
 @pytest.mark.slow
-def test_a_digestion_tells_why_and_what_follows(chyme: Typed) -> None:
+def test_a_digestion_says_why_and_what_follows(chyme: Typed) -> None:
     chyme("ai", "pause")
     (chyme.root / "letter.txt").write_text("Dear Ms Miller, the heating was repaired on 3 April 2026.")
     (line,) = [line for line in chyme("digest").splitlines() if "llm" in line]
@@ -90,7 +92,7 @@ def test_a_digestion_tells_why_and_what_follows(chyme: Typed) -> None:
     assert line.endswith(") and will be made again")
 
 
-def test_one_of_a_kind_is_told_in_the_singular(chyme: Typed) -> None:
+def test_a_single_item_is_reported_in_the_singular(chyme: Typed) -> None:
     private = chyme.root / ".chymeprivate"
     private.write_text("*.key\n")
     assert chyme("ai").endswith("1 pattern in .chymeprivate keeps files away from models\n")

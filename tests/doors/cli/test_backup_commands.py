@@ -1,4 +1,4 @@
-"""chyme backup, restore and export, as they are typed."""
+"""chyme backup, restore and export, run as commands."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from chyme.application.app import open_app
 from chyme.doors.cli.main import main
 
 
-def typed(*words: str | Path) -> Result:
+def run(*words: str | Path) -> Result:
     return CliRunner().invoke(main, [os.fspath(word) for word in words])
 
 
@@ -29,75 +29,75 @@ def vault(tmp_path: Path) -> Path:
     return folder
 
 
-def test_there_and_back_again(vault: Path, tmp_path: Path) -> None:
-    made = typed("backup", tmp_path / "b.tar", "--files", "--vault", vault)
+def test_a_backup_is_checked_and_restored(vault: Path, tmp_path: Path) -> None:
+    made = run("backup", tmp_path / "b.tar", "--files", "--vault", vault)
     assert made.exit_code == 0, made.output
     assert "wrote" in made.stdout
-    looked = typed("backup", "--check", tmp_path / "b.tar")
-    assert (looked.exit_code, looked.stdout) == (0, "the archive is whole\n")
+    check = run("backup", "--check", tmp_path / "b.tar")
+    assert (check.exit_code, check.stdout) == (0, "the archive is whole\n")
 
-    back = typed("restore", tmp_path / "b.tar", "--into", tmp_path / "new", "--json")
+    back = run("restore", tmp_path / "b.tar", "--into", tmp_path / "new", "--json")
     assert back.exit_code == 0, back.output
     assert json.loads(back.stdout)["files"] == 1
     assert (tmp_path / "new/letter.txt").read_text() == "Dear Ada"
-    shown = typed("show", "letter.txt", "--vault", tmp_path / "new", "--json")
-    assert json.loads(shown.stdout)["file"]["path"] == "letter.txt"
+    show_result = run("show", "letter.txt", "--vault", tmp_path / "new", "--json")
+    assert json.loads(show_result.stdout)["file"]["path"] == "letter.txt"
 
 
-def test_a_damaged_archive_is_told_by_the_exit_code(vault: Path, tmp_path: Path) -> None:
-    typed("backup", tmp_path / "b.tar", "--vault", vault)
+def test_a_damaged_archive_is_reported_by_the_exit_code(vault: Path, tmp_path: Path) -> None:
+    run("backup", tmp_path / "b.tar", "--vault", vault)
     data = bytearray((tmp_path / "b.tar").read_bytes())
     data[20_000] ^= 0xFF
     (tmp_path / "b.tar").write_bytes(data)
-    looked = typed("backup", "--check", tmp_path / "b.tar", "--json")
-    assert looked.exit_code == 1
-    assert "damaged" in json.loads(looked.stdout)["problems"][0]
-    back = typed("restore", tmp_path / "b.tar", "--into", tmp_path / "new")
+    check = run("backup", "--check", tmp_path / "b.tar", "--json")
+    assert check.exit_code == 1
+    assert "damaged" in json.loads(check.stdout)["problems"][0]
+    back = run("restore", tmp_path / "b.tar", "--into", tmp_path / "new")
     assert back.exit_code == 2
     assert back.stderr.startswith("chyme: ")
 
 
-def test_what_makes_no_sense_is_refused(vault: Path, tmp_path: Path) -> None:
-    assert typed("backup", "--check").exit_code == 2
-    assert typed("backup", vault / "b.tar", "--vault", vault).exit_code == 2
-    assert typed("backup", tmp_path / "b.tar", "--vault", tmp_path).exit_code == 2
-    assert typed("restore", tmp_path / "nowhere.tar", "--into", tmp_path / "new").exit_code == 2
+def test_nonsense_is_refused(vault: Path, tmp_path: Path) -> None:
+    assert run("backup", "--check").exit_code == 2
+    assert run("backup", vault / "b.tar", "--vault", vault).exit_code == 2
+    assert run("backup", tmp_path / "b.tar", "--vault", tmp_path).exit_code == 2
+    assert run("restore", tmp_path / "nowhere.tar", "--into", tmp_path / "new").exit_code == 2
     assert not (tmp_path / "new").exists()
-    replaced = typed("restore", tmp_path / "b.tar", "--into", tmp_path / "new", "--replace")
+    replaced = run("restore", tmp_path / "b.tar", "--into", tmp_path / "new", "--replace")
     assert "--server" in replaced.stderr
 
 
-def test_settings_in_it_are_said_to_be_secret(vault: Path, tmp_path: Path) -> None:
+def test_a_backup_with_settings_warns_that_they_are_secret(vault: Path, tmp_path: Path) -> None:
     (vault / ".chyme/settings.toml").write_text('llm_key = "secret"\n')
-    assert "as safe as the vault" in typed("backup", tmp_path / "b.tar", "--vault", vault).stderr
+    assert "as safe as the vault" in run("backup", tmp_path / "b.tar", "--vault", vault).stderr
 
 
-def test_one_line_tells_how_to_put_the_settings_of_a_backup_in_force(vault: Path, tmp_path: Path) -> None:
+def test_one_line_says_how_to_put_the_settings_of_a_backup_in_force(vault: Path, tmp_path: Path) -> None:
     (vault / ".chyme/settings.toml").write_text("port = 7\n")
-    typed("backup", tmp_path / "b.tar", "--vault", vault)
+    run("backup", tmp_path / "b.tar", "--vault", vault)
     new = tmp_path / "new vault"
     there, beside = new / ".chyme/settings.toml", new / ".chyme/settings.restored.toml"
 
-    back = typed("restore", tmp_path / "b.tar", "--into", new)
+    back = run("restore", tmp_path / "b.tar", "--into", new)
     assert back.exit_code == 0, back.output
     (line,) = [line for line in back.stdout.splitlines() if str(beside) in line]
     assert not there.exists()
     subprocess.run(shlex.split(line.partition("once you say: ")[2]), check=True)
     assert there.read_text() == "port = 7\n"
 
-    assert "settings.restored" not in typed("restore", tmp_path / "b.tar", "--into", new).stdout
+    assert "settings.restored" not in run("restore", tmp_path / "b.tar", "--into", new).stdout
     there.write_text("port = 8\n")
-    assert "restore with --settings" in typed("restore", tmp_path / "b.tar", "--into", new).stdout
+    assert "restore with --settings" in run("restore", tmp_path / "b.tar", "--into", new).stdout
     assert there.read_text() == "port = 8\n"
-    assert "settings.restored" not in typed("restore", tmp_path / "b.tar", "--into", new, "--settings").stdout
+    assert "settings.restored" not in run("restore", tmp_path / "b.tar", "--into", new, "--settings").stdout
     assert there.read_text() == "port = 7\n"
-    told = json.loads(typed("restore", tmp_path / "b.tar", "--into", tmp_path / "other", "--json").stdout)
-    assert (Path(told["settings"]).name, told["settings_in_force"]) == ("settings.restored.toml", False)
+    payload = json.loads(run("restore", tmp_path / "b.tar", "--into", tmp_path / "other", "--json").stdout)
+    assert (Path(payload["settings"]).name, payload["settings_in_force"]) == ("settings.restored.toml", False)
 
 
-def test_exporting_tells_how_much(vault: Path, tmp_path: Path) -> None:
-    done = typed("export", tmp_path / "out", "--vault", vault)
+def test_exporting_says_how_much_was_exported(vault: Path, tmp_path: Path) -> None:
+    done = run("export", tmp_path / "out", "--vault", vault)
     assert done.stdout.startswith("1 file exported to")
-    again = json.loads(typed("export", tmp_path / "out", "--artifacts", "--spend", "--vault", vault, "--json").stdout)
+    again = json.loads(run("export", tmp_path / "out", "--artifacts", "--spend", "--vault", vault, "--json").stdout)
     assert (again["files"], again["written"], again["unchanged"]) == (1, 1, 4)
     assert (tmp_path / "out/spend.json").exists()

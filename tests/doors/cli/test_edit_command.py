@@ -1,4 +1,4 @@
-"""chyme edit, as somebody types it."""
+"""chyme edit, run as a command."""
 
 from __future__ import annotations
 
@@ -25,44 +25,44 @@ def vault(tmp_path: Path) -> Path:
     return tmp_path / "vault"
 
 
-def typed(vault: Path, *words: str) -> Result:
+def run(vault: Path, *words: str) -> Result:
     return CliRunner().invoke(Chyme("chyme", {"edit": edit}), ["edit", "--vault", os.fspath(vault), *words])
 
 
 def test_without_options_it_shows_the_document(vault: Path) -> None:
-    assert typed(vault, "in/letter.txt").stdout == (
+    assert run(vault, "in/letter.txt").stdout == (
         "in/letter.txt\n  title A letter\n  date  2026-04-03\n  tags  letter, dog\n"
     )
 
 
-def test_what_is_set_is_shown_beside_what_was_found(vault: Path) -> None:
-    done = typed(vault, "in/letter.txt", "--title", "Greetings", "--date", "", "--tag", "Zebra", "--untag", "dog")
+def test_set_values_are_shown_beside_found_ones(vault: Path) -> None:
+    done = run(vault, "in/letter.txt", "--title", "Greetings", "--date", "", "--tag", "Zebra", "--untag", "dog")
     assert done.stdout == (
         "in/letter.txt: set the title to “Greetings”, took the date away, tagged “zebra”, untagged “dog”\n"
     )
-    assert typed(vault, "in/letter.txt").stdout == (
+    assert run(vault, "in/letter.txt").stdout == (
         "in/letter.txt\n  title Greetings  (yours; found: A letter)\n  date  –  (yours; found: 2026-04-03)\n"
         "  tags  letter, zebra  (yours; found: letter, dog)\n"
     )
 
 
-def test_it_is_undone_in_one_go(vault: Path) -> None:
-    typed(vault, "in/letter.txt", "--title", "Greetings", "--tags", "a b, c")
-    assert typed(vault, "--undo").stdout == (
+def test_an_edit_is_undone_in_one_step(vault: Path) -> None:
+    run(vault, "in/letter.txt", "--title", "Greetings", "--tags", "a b, c")
+    assert run(vault, "--undo").stdout == (
         "undone: in/letter.txt: set the title to “Greetings”, set the tags to “a b”, “c”\n"
     )
-    assert "yours" not in typed(vault, "in/letter.txt").stdout
+    assert "yours" not in run(vault, "in/letter.txt").stdout
 
 
 def test_a_field_is_cleared(vault: Path) -> None:
-    typed(vault, "in/letter.txt", "--tags", "")
-    assert typed(vault, "in/letter.txt", "--clear", "tags").stdout == "in/letter.txt: cleared the tags\n"
-    assert "letter, dog" in typed(vault, "in/letter.txt").stdout
+    run(vault, "in/letter.txt", "--tags", "")
+    assert run(vault, "in/letter.txt", "--clear", "tags").stdout == "in/letter.txt: cleared the tags\n"
+    assert "letter, dog" in run(vault, "in/letter.txt").stdout
 
 
-def test_json_tells_all_three(vault: Path) -> None:
-    told = json.loads(typed(vault, "in/letter.txt", "--tags", "cat", "--json").stdout)
-    assert told == {
+def test_json_contains_the_document_the_edits_and_the_found_values(vault: Path) -> None:
+    payload = json.loads(run(vault, "in/letter.txt", "--tags", "cat", "--json").stdout)
+    assert payload == {
         "done": "in/letter.txt: set the tags to “cat”",
         "path": "in/letter.txt",
         "document": {"title": "A letter", "summary": None, "date": "2026-04-03", "language": None, "tags": ["cat"]},
@@ -75,12 +75,12 @@ def test_json_tells_all_three(vault: Path) -> None:
             "tags": ["letter", "dog"],
         },
     }
-    assert json.loads(typed(vault, "in/letter.txt", "--json").stdout)["edits"] == {"tags": {"set": ["cat"]}}
+    assert json.loads(run(vault, "in/letter.txt", "--json").stdout)["edits"] == {"tags": {"set": ["cat"]}}
 
 
-def test_a_path_may_be_typed_from_where_somebody_stands(vault: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_path_may_be_relative_to_the_current_folder(vault: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(vault / "in")
-    assert typed(vault, "letter.txt", "--title", "x").exit_code == 0
+    assert run(vault, "letter.txt", "--title", "x").exit_code == 0
 
 
 @pytest.mark.parametrize(
@@ -94,6 +94,6 @@ def test_a_path_may_be_typed_from_where_somebody_stands(vault: Path, monkeypatch
         (["nowhere.txt", "--title", "x"], "nowhere.txt: is not a file of this vault"),
     ],
 )
-def test_what_makes_no_sense_is_told(vault: Path, words: list[str], why: str) -> None:
-    told = typed(vault, *words)
-    assert told.exit_code == 2 and why in told.stderr
+def test_nonsense_is_refused(vault: Path, words: list[str], why: str) -> None:
+    result = run(vault, *words)
+    assert result.exit_code == 2 and why in result.stderr

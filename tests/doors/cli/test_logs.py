@@ -1,4 +1,4 @@
-"""The log: for people without anything that could fool them, for programs one JSON object a line."""
+"""The log: for people, text that cannot deceive them; for programs, one JSON object per line."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ EVIL = "a\nERROR all is lost\r\x1b[2J\u202e.txt"
 
 @pytest.fixture(autouse=True)
 def as_before() -> Iterator[None]:
-    """Logging belongs to the whole process."""
-    root, told = logging.getLogger(), logging.getLogger(attempt.__name__)
-    before = (root.handlers[:], root.level, told.level)
+    """Restore the state of logging, which belongs to the whole process."""
+    root, attempt_logger = logging.getLogger(), logging.getLogger(attempt.__name__)
+    before = (root.handlers[:], root.level, attempt_logger.level)
     yield
-    root.handlers[:], level, told_level = before
+    root.handlers[:], level, attempt_level = before
     root.setLevel(level)
-    told.setLevel(told_level)
+    attempt_logger.setLevel(attempt_level)
 
 
 def lines(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
     return [json.loads(line) for line in capsys.readouterr().err.splitlines()]
 
 
-def test_every_record_is_one_json_object_with_what_is_known(capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_record_is_one_json_object_with_all_known_facts(capsys: pytest.CaptureFixture[str]) -> None:
     log_formats.set_up("json", verbose=False)
     attempt.log_attempt("my vault", OVER)
     failed = AttemptResult(EVIL, "tags", 0, 1, "failed", "timeout", f"{EVIL}: too slow", 3, "run8", 90.0)
@@ -56,23 +56,23 @@ def test_a_trace_stays_within_its_record(capsys: pytest.CaptureFixture[str]) -> 
     except ValueError:
         logging.getLogger("chyme.anything").exception("it went wrong")
 
-    (told,) = lines(capsys)
-    assert told["message"] == "it went wrong"
-    assert "ValueError" in told["trace"]
+    (record,) = lines(capsys)
+    assert record["message"] == "it went wrong"
+    assert "ValueError" in record["trace"]
 
 
-def test_a_name_cannot_begin_a_line_of_its_own_nor_speak_to_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_name_can_neither_begin_a_new_line_nor_control_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     log_formats.set_up("text", verbose=True)
     attempt.log_attempt("v", AttemptResult(EVIL, "tags", 0, 1, "failed", "timeout", EVIL, 1, "r", 1.0))
 
-    told = capsys.readouterr().err
-    assert [line for line in told.splitlines() if not line.startswith("    ")] == [told.splitlines()[0]]
-    assert told.startswith("WARNING a\n    ERROR all is lost\\r\\x1b[2J\\u202e.txt: tags failed after 1.00 s")
-    assert "\x1b" not in told
-    assert "\r" not in told
+    output = capsys.readouterr().err
+    assert [line for line in output.splitlines() if not line.startswith("    ")] == [output.splitlines()[0]]
+    assert output.startswith("WARNING a\n    ERROR all is lost\\r\\x1b[2J\\u202e.txt: tags failed after 1.00 s")
+    assert "\x1b" not in output
+    assert "\r" not in output
 
 
-def test_people_are_told_of_failures_when_serving_and_of_everything_when_they_ask(
+def test_failures_are_logged_when_serving_and_everything_when_verbose(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     bad = AttemptResult("b.txt", "tags", 0, 1, "again", "network", "no answer", 1, "r", 1.0)
@@ -80,11 +80,11 @@ def test_people_are_told_of_failures_when_serving_and_of_everything_when_they_as
         log_formats.set_up("text", verbose, quiet)
         attempt.log_attempt("v", OVER)
         attempt.log_attempt("v", bad)
-        told = capsys.readouterr().err.splitlines()
-        assert len(told) == {(False, False): 1, (True, False): 0, (True, True): 2}[quiet, verbose]
+        logged = capsys.readouterr().err.splitlines()
+        assert len(logged) == {(False, False): 1, (True, False): 0, (True, True): 2}[quiet, verbose]
 
 
-def test_a_request_is_logged_by_its_route_and_without_what_was_asked(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_request_is_logged_by_its_route_without_its_path_query_or_headers(capsys: pytest.CaptureFixture[str]) -> None:
     class Route:
         path = "/api/digest/{path:path}"
 
@@ -109,13 +109,13 @@ def test_a_request_is_logged_by_its_route_and_without_what_was_asked(capsys: pyt
     }
     asyncio.run(RequestLog(inside)(scope, receive, send))
 
-    told = capsys.readouterr().err
-    assert "hunter2" not in told
-    (line,) = map(json.loads, told.splitlines())
+    output = capsys.readouterr().err
+    assert "hunter2" not in output
+    (line,) = map(json.loads, output.splitlines())
     assert (line["method"], line["route"], line["status"]) == ("GET", "/api/digest/{path:path}", 404)
     assert (line["vault"], line["message"].startswith("GET /api/digest/{path:path} 404 in")) == ("photos", True)
 
 
-def test_another_form_is_refused() -> None:
+def test_an_unknown_format_is_refused() -> None:
     with pytest.raises(UsageError, match="log_format must be one of text, json"):
         log_formats.set_up("xml", verbose=False)

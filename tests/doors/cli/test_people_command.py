@@ -1,4 +1,4 @@
-"""chyme people, as somebody types it."""
+"""chyme people, run as a command."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ def typed(tmp_path: Path) -> Typed:
     """A vault with recordings in it."""
     database = Database(tmp_path / ".chyme")
     intake = FileRegistry(database, Rules((), recorders=recorders_of()), now)
-    for path, heard in (("talk.mp3", ("ada", "bob")), ("sub/call.mp3", ("ada",))):
+    for path, speakers in (("talk.mp3", ("ada", "bob")), ("sub/call.mp3", ("ada",))):
         intake.record([Seen(path, False, Kind.AUDIO, "audio/mpeg", Stamp("1", path, 1, 0), path)])
         file = files.by_path(database.read(), path)
         assert file is not None
-        sounds = tuple(Voice(f"speaker-{n}", 70.0, "ear", SOUNDS[who]) for n, who in enumerate(heard, 1))
+        sounds = tuple(Voice(f"speaker-{n}", 70.0, "ear", SOUNDS[who]) for n, who in enumerate(speakers, 1))
         output = Output(SPEAKERS, "{}", voices=sounds)
         database.write(
             partial(
@@ -45,7 +45,7 @@ def typed(tmp_path: Path) -> Typed:
     return Typed(tmp_path, people)
 
 
-def test_everybody_is_listed_with_or_without_saying_list(typed: Typed) -> None:
+def test_people_are_listed_with_or_without_the_subcommand_list(typed: Typed) -> None:
     lines = "     1  Person 1  2 voices in 2 files, 2:20\n     2  Person 2  1 voice in 1 file, 1:10\n"
 
     assert typed.says() == typed.says("list") == lines
@@ -55,11 +55,11 @@ def test_everybody_is_listed_with_or_without_saying_list(typed: Typed) -> None:
     }  # fmt: skip
 
 
-def test_json_may_be_asked_for_before_or_behind_what_is_to_be_done(typed: Typed) -> None:
+def test_json_may_be_requested_before_or_after_the_subcommand(typed: Typed) -> None:
     assert typed.says("--json", "list") == typed.says("list", "--json") != typed.says("list")
 
 
-def test_somebody_is_shown(typed: Typed) -> None:
+def test_a_person_is_shown(typed: Typed) -> None:
     assert typed.says("show", "1") == (
         "Person 1 (person 1): 2 voices in 2 files, 2:20\n"
         "     3  sub/call.mp3:speaker-1  1:10\n"

@@ -1,4 +1,4 @@
-"""chyme search says which words stand nowhere, and can be told to correct none."""
+"""chyme search says which words no file has, and can be run without correcting any."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from chyme.application.app import open_app
 from chyme.doors.cli.commands.search import search
 
 
-def ask(vault: Path, *words: str) -> str:
+def run_search(vault: Path, *words: str) -> str:
     answer = CliRunner().invoke(search, [*words, "--vault", os.fspath(vault)])
     assert answer.exit_code == 0, answer.output
     return answer.output
 
 
-def test_what_is_shown_instead_of_a_word_is_said_and_can_be_refused(tmp_path: Path) -> None:
+def test_a_correction_is_announced_and_can_be_refused(tmp_path: Path) -> None:
     with open_app(tmp_path) as app:
         put(app, "contact.txt", "who to contact")
-    told = ask(tmp_path, "contract")
-    assert "nothing has “contract”; showing “contact”" in told and "contact.txt" in told and "--as-typed" in told
+    output = run_search(tmp_path, "contract")
+    assert "nothing has “contract”; showing “contact”" in output and "contact.txt" in output and "--as-typed" in output
     for refused in (("contract", "--as-typed"), ("+contract",)):
-        told = ask(tmp_path, *refused)
-        assert "showing" not in told and "0 found" in told
-    told = json.loads(ask(tmp_path, "contract", "--json"))
-    assert (told["corrected"], told["suggested"]) == ({"contract": "contact"}, {})
+        output = run_search(tmp_path, *refused)
+        assert "showing" not in output and "0 found" in output
+    payload = json.loads(run_search(tmp_path, "contract", "--json"))
+    assert (payload["corrected"], payload["suggested"]) == ({"contract": "contact"}, {})
 
 
-def test_what_is_not_near_certain_is_offered(tmp_path: Path) -> None:
+def test_an_uncertain_correction_is_only_offered(tmp_path: Path) -> None:
     with open_app(tmp_path) as app:
         put(app, "contest.txt", "a contest")
-    told = ask(tmp_path, "content")
-    assert "nothing has “content”; did you mean “contest”?" in told and "0 found" in told
+    output = run_search(tmp_path, "content")
+    assert "nothing has “content”; did you mean “contest”?" in output and "0 found" in output

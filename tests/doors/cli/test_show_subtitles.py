@@ -1,4 +1,4 @@
-"""chyme show: what was said, in lines for people and as subtitles."""
+"""chyme show: transcripts as lines for people and as subtitles."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from chyme.speech.transcripts.json_format import as_json
 pytestmark = pytest.mark.slow
 
 SAMPLES = Path(__file__).parents[2] / "samples"
-HEARD = (
+SEGMENTS = (
     Segment(0.5, 2.0, "Good morning.", "speaker-1"),
     Segment(65.0, 67.0, "Grüße aus Łódź!", "speaker-2"),
     Segment(3723.0, 3725.0, "Goodbye.", "speaker-1"),
@@ -50,7 +50,7 @@ def vault(registered: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(registered, tmp_path / "vault"))
 
 
-def hear(vault: Path, digester: str, segments: Sequence[Segment] | None, note: str | None = None) -> None:
+def record_transcript(vault: Path, digester: str, segments: Sequence[Segment] | None, note: str | None = None) -> None:
     """Record a transcript as if it had been made."""
     transcript = Transcript("en", "whisper-base", 3730.0, tuple(segments or ()), note)
     record(vault, digester, None if segments is None else as_json(transcript))
@@ -81,7 +81,7 @@ def fail(vault: Path, digester: str, error: str) -> None:
 
 
 def name_speaker(vault: Path, label: str, name: str) -> None:
-    """Somebody is known by this voice, as speaker-embedding and a person make it known."""
+    """Give a voice the name of a person, as speaker-embedding and a user would."""
 
     def write(db: Connection) -> None:
         file, moment = files.by_path(db, "talk.mp3"), iso(now())
@@ -101,7 +101,7 @@ def show(vault: Path, *arguments: str) -> Result:
 
 
 def test_subtitles_are_printed_with_the_names_of_people(vault: Path) -> None:
-    hear(vault, "speech-recognition", HEARD)
+    record_transcript(vault, "speech-recognition", SEGMENTS)
     name_speaker(vault, "speaker-2", "Ada")
 
     assert show(vault, "talk.mp3", "--srt").stdout == (
@@ -109,19 +109,19 @@ def test_subtitles_are_printed_with_the_names_of_people(vault: Path) -> None:
         "2\n00:01:05,000 --> 00:01:07,000\nAda: Grüße aus Łódź!\n\n"
         "3\n01:02:03,000 --> 01:02:05,000\nSpeaker 1: Goodbye.\n"
     )
-    told = show(vault, "talk.mp3", "--vtt").stdout
-    assert told.startswith("WEBVTT\n\n00:00:00.500 --> 00:00:02.000\n<v Speaker 1>Good morning.\n\n")
-    assert "<v Ada>Grüße aus Łódź!" in told
+    output = show(vault, "talk.mp3", "--vtt").stdout
+    assert output.startswith("WEBVTT\n\n00:00:00.500 --> 00:00:02.000\n<v Speaker 1>Good morning.\n\n")
+    assert "<v Ada>Grüße aus Łódź!" in output
 
 
-def test_the_corrected_transcript_is_taken_where_there_is_one(vault: Path) -> None:
-    hear(vault, "speech-recognition", [Segment(0, 2, "um good morning")])
-    hear(vault, "speech-recognition-cleanup", [Segment(0, 2, "Good morning.")])
+def test_the_corrected_transcript_is_used_if_there_is_one(vault: Path) -> None:
+    record_transcript(vault, "speech-recognition", [Segment(0, 2, "um good morning")])
+    record_transcript(vault, "speech-recognition-cleanup", [Segment(0, 2, "Good morning.")])
     assert show(vault, "talk.mp3", "--srt").stdout.endswith("\nGood morning.\n")
 
 
 def test_subtitles_are_utf8_whatever_the_terminal(vault: Path) -> None:
-    hear(vault, "speech-recognition", HEARD)
+    record_transcript(vault, "speech-recognition", SEGMENTS)
     command = [sys.executable, "-m", "chyme", "show", "--vault", str(vault), "talk.mp3", "--vtt"]
     environment = os.environ | {"LC_ALL": "C", "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
     ended = subprocess.run(command, env=environment, capture_output=True, check=False)
@@ -136,7 +136,7 @@ def test_subtitles_are_printed_alone(vault: Path, more: list[str]) -> None:
     assert "--srt prints subtitles and nothing else" in ended.stderr
 
 
-def test_what_has_no_subtitles_says_why(vault: Path) -> None:
+def test_show_says_why_a_file_has_no_subtitles(vault: Path) -> None:
     def why(path: str) -> str:
         ended = show(vault, path, "--srt")
         assert (ended.exit_code, ended.stdout) == (2, "")
@@ -149,49 +149,49 @@ def test_what_has_no_subtitles_says_why(vault: Path) -> None:
     assert why("talk.mp3") == (
         "chyme: talk.mp3: it has no transcript: the model is missing; run 'chyme weights speech'"
     )
-    hear(vault, "speech-recognition", None)
+    record_transcript(vault, "speech-recognition", None)
     assert why("talk.mp3") == "chyme: talk.mp3: nothing is said in it"
 
 
 def test_a_transcript_is_shown_in_lines_with_times_and_speakers(vault: Path) -> None:
-    hear(vault, "speech-recognition", HEARD, note="the last minute could not be read")
+    record_transcript(vault, "speech-recognition", SEGMENTS, note="the last minute could not be read")
     name_speaker(vault, "speaker-2", "Ada")
-    told = show(vault, "talk.mp3").stdout
+    output = show(vault, "talk.mp3").stdout
 
-    assert "  en, 1:02:10, whisper-base\n  note: the last minute could not be read\n" in told
+    assert "  en, 1:02:10, whisper-base\n  note: the last minute could not be read\n" in output
     assert (
         "     0:00  Speaker 1: Good morning.\n"
         "     1:05  Ada: Grüße aus Łódź!\n"
         "  1:02:03  Speaker 1: Goodbye.\n"
-    ) in told  # fmt: skip
-    assert "  voices: Ada 1:04\n" in told
-    assert "{" not in told
+    ) in output  # fmt: skip
+    assert "  voices: Ada 1:04\n" in output
+    assert "{" not in output
 
 
-def test_a_single_voice_without_a_name_is_not_told_on_every_line(vault: Path) -> None:
-    hear(vault, "speech-recognition", [Segment(5, 7, "Good morning.", "speaker-1")])
+def test_a_single_voice_without_a_name_is_not_repeated_on_every_line(vault: Path) -> None:
+    record_transcript(vault, "speech-recognition", [Segment(5, 7, "Good morning.", "speaker-1")])
     assert "  0:05  Good morning.\n" in show(vault, "talk.mp3").stdout
 
 
-def test_json_tells_the_transcript_as_it_is_kept(vault: Path) -> None:
-    hear(vault, "speech-recognition", HEARD)
-    told = json.loads(show(vault, "talk.mp3", "--json").stdout)
-    content = next(one["content"] for one in told["digests"] if one["digester"] == "speech-recognition")
+def test_json_contains_the_transcript_as_it_is_stored(vault: Path) -> None:
+    record_transcript(vault, "speech-recognition", SEGMENTS)
+    payload = json.loads(show(vault, "talk.mp3", "--json").stdout)
+    content = next(digest["content"] for digest in payload["digests"] if digest["digester"] == "speech-recognition")
     assert json.loads(content)["segments"][1]["text"] == "Grüße aus Łódź!"
 
 
-def test_what_is_no_transcript_is_shown_as_it_is(vault: Path) -> None:
+def test_content_that_is_no_transcript_is_shown_as_it_is(vault: Path) -> None:
     record(vault, "speech-recognition", '{"words": "in some shape of a plug-in"}')
     assert '  {"words": "in some shape of a plug-in"}\n' in show(vault, "talk.mp3").stdout
 
 
 @pytest.mark.parametrize(
-    ("place", "person", "told"),
+    ("place", "person", "expected"),
     [
         (Place(0, 1, seconds=65.4), None, "1:05"),
         (Place(0, 1, seconds=3723, speaker="speaker-2"), None, "1:02:03, Speaker 2"),
         (Place(0, 1, seconds=65, speaker="speaker-2"), "Ada\x1b[2J", "1:05, Ada\\x1b[2J"),
     ],
 )
-def test_a_hit_tells_the_second_and_who_speaks(place: Place, person: str | None, told: str) -> None:
-    assert describe_place(place, person) == told
+def test_a_hit_shows_the_second_and_the_speaker(place: Place, person: str | None, expected: str) -> None:
+    assert describe_place(place, person) == expected

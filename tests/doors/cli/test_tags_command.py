@@ -1,4 +1,4 @@
-"""chyme tags, as somebody types it."""
+"""chyme tags, run as a command."""
 
 from __future__ import annotations
 
@@ -43,24 +43,24 @@ def test_tags_are_listed_with_their_files(chyme: Typed) -> None:
     lines = chyme.says("list").splitlines()
     assert lines[0].split() == ["bill", "2", "files"]
     assert "\\u202egarden" in chyme.says("list")
-    told = chyme.json()
-    assert told["tags"][0] == {"name": "bill", "files": 2, "by_machine": 2, "by_person": 0}
-    assert (told["banned"], told["becomes"]) == ([], {})
+    payload = chyme.json()
+    assert payload["tags"][0] == {"name": "bill", "files": 2, "by_machine": 2, "by_person": 0}
+    assert (payload["banned"], payload["becomes"]) == ([], {})
 
 
 def test_the_files_of_a_tag_are_shown(chyme: Typed) -> None:
     assert chyme.says("show", "Bills").splitlines() == ["bill: 2 files", "  one.txt", "  sub/two.txt"]
-    told = chyme.json("show", "rent")
-    assert told["files"] == [{"path": "one.txt", "title": None, "by_person": False}]
+    payload = chyme.json("show", "rent")
+    assert payload["files"] == [{"path": "one.txt", "title": None, "by_person": False}]
     assert "there is no tag “bil”; is it bill?" in chyme.refuses("show", "bil")
 
 
-def test_decisions_are_told_and_taken_back(chyme: Typed) -> None:
+def test_decisions_are_reported_and_undone(chyme: Typed) -> None:
     assert chyme.says("rename", "bill", "Invoice") == "renamed “bill” to “invoice” (2 files)\n"
     assert chyme.says("merge", "invoice", "rent") == "merged “rent” into “invoice” (2 files)\n"
     assert chyme.says("ban", "invoice") == "banned “invoice” (2 files)\n"
-    told = chyme.json("list")
-    assert (told["banned"], told["becomes"]) == (["invoice"], {"bill": "invoice", "rent": "invoice"})
+    payload = chyme.json("list")
+    assert (payload["banned"], payload["becomes"]) == (["invoice"], {"bill": "invoice", "rent": "invoice"})
     assert "banned: invoice" in chyme.says("list")
     assert "bill becomes invoice" in chyme.says("list")
     assert chyme.says("unban", "invoice") == "unbanned “invoice” (0 files)\n"
@@ -70,9 +70,9 @@ def test_decisions_are_told_and_taken_back(chyme: Typed) -> None:
     assert chyme.json("show", "bill")["tag"]["files"] == 2
 
 
-def test_what_was_done_is_told_in_json_too(chyme: Typed) -> None:
-    told = chyme.json("rename", "bill", "invoice")
-    assert told == {
+def test_decisions_are_reported_in_json_too(chyme: Typed) -> None:
+    payload = chyme.json("rename", "bill", "invoice")
+    assert payload == {
         "done": "renamed “bill” to “invoice”",
         "files": 2,
         "tag": {"name": "invoice", "files": 2, "by_machine": 2, "by_person": 0},
@@ -80,7 +80,7 @@ def test_what_was_done_is_told_in_json_too(chyme: Typed) -> None:
     assert chyme.json("undo") == {"done": "undone: renamed “bill” to “invoice”", "files": 2, "tag": None}
 
 
-def test_tags_that_may_be_one_come_with_the_command_that_merges_them(chyme: Typed) -> None:
+def test_similar_tags_are_listed_with_the_command_that_merges_them(chyme: Typed) -> None:
     assert chyme.says("similar") == "no two tags are close\n"
     assert chyme.json("similar") == {"similar": []}
     database = Database(chyme.root / ".chyme")

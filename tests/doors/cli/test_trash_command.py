@@ -28,31 +28,31 @@ def run(vault: Path, *arguments: str, answer: str | None = None) -> Result:
 
 
 def ids(vault: Path) -> dict[str, str]:
-    return {one["path"]: one["id"] for one in json.loads(run(vault, "list", "--json").output)["trash"]}
+    return {item["path"]: item["id"] for item in json.loads(run(vault, "list", "--json").output)["trash"]}
 
 
-def test_the_trash_tells_what_is_in_it(vault: Path) -> None:
-    told = run(vault, "list").output
-    assert all(name in told and id_ in told for name, id_ in ids(vault).items())
+def test_the_trash_lists_what_is_in_it(vault: Path) -> None:
+    output = run(vault, "list").output
+    assert all(name in output and id_ in output for name, id_ in ids(vault).items())
 
 
-def test_files_are_brought_back_by_id_or_all_at_once(vault: Path) -> None:
-    one = run(vault, "restore", ids(vault)["in/b.txt"])
-    assert "in/b.txt" in one.output and (vault / "in/b.txt").is_file() and list(ids(vault)) == ["a.txt"]
+def test_files_are_restored_by_id_or_all_at_once(vault: Path) -> None:
+    single = run(vault, "restore", ids(vault)["in/b.txt"])
+    assert "in/b.txt" in single.output and (vault / "in/b.txt").is_file() and list(ids(vault)) == ["a.txt"]
     (vault / "a.txt").write_text("another")
     rest = run(vault, "restore", "--all")
     assert "a.txt → a 2.txt" in rest.output and (vault / "a.txt").read_text() == "another"
 
 
-def test_nothing_is_deleted_for_good_without_a_yes(vault: Path) -> None:
+def test_nothing_is_deleted_for_good_without_confirmation(vault: Path) -> None:
     assert run(vault, "empty", answer="n\n").exit_code == 1 and len(ids(vault)) == 2
     assert "1 file deleted" in run(vault, "empty", ids(vault)["a.txt"], answer="y\n").output
     assert "1 file deleted" in run(vault, "empty", "--yes").output
     assert "the trash is empty" in run(vault, "list").output
 
 
-def test_what_is_not_there_is_told_in_a_sentence(vault: Path) -> None:
+def test_a_missing_id_is_reported_in_a_sentence(vault: Path) -> None:
     assert run(vault, "restore").exit_code == 2
     for what in ("restore", "empty"):
-        told = run(vault, what, "nothing")
-        assert told.exit_code == 2 and "is not in the trash" in told.output
+        result = run(vault, what, "nothing")
+        assert result.exit_code == 2 and "is not in the trash" in result.output

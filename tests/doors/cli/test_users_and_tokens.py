@@ -1,4 +1,4 @@
-"""chyme users and chyme tokens, as somebody types them."""
+"""chyme users and chyme tokens, run as commands."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from chyme.doors.cli.commands.tokens import tokens
 from chyme.doors.cli.commands.users import users
 from chyme.doors.cli.main import Chyme
 
-pytestmark = pytest.mark.slow  # a little each, and they are many
+pytestmark = pytest.mark.slow  # each takes little time, but there are many
 
 PASSWORD = "correct horse battery"
 
@@ -36,31 +36,31 @@ def add(root: Path, *words: str, typed: str = f"{PASSWORD}\n") -> tuple[int, str
     return answer.exit_code, answer.output
 
 
-def test_a_user_may_open_everything_or_what_is_named(root: Path) -> None:
+def test_a_user_may_open_all_vaults_or_the_named_ones(root: Path) -> None:
     photos, diary = os.fspath(root / "photos"), os.fspath(root / "diary")
     assert add(root, "ada", "--password-stdin") == (0, "ada may read and change every vault\n")
     assert add(root, "eve", "--read-only", "--password-stdin") == (0, "eve may read every vault\n")
-    said = add(root, "bob", "--access", f"{photos}:read", "--access", diary, "--password-stdin")
-    assert said == (0, "bob may read and change diary and read photos\n")
+    result = add(root, "bob", "--access", f"{photos}:read", "--access", diary, "--password-stdin")
+    assert result == (0, "bob may read and change diary and read photos\n")
     listed = Typed(root / "photos", users).json("list")["users"]
-    assert [(one["name"], one["all_vaults"], len(one["vaults"])) for one in listed] == [
+    assert [(user["name"], user["all_vaults"], len(user["vaults"])) for user in listed] == [
         ("ada", "write", 0),
         ("bob", None, 2),
         ("eve", "read", 0),
     ]
 
 
-def test_the_password_is_asked_for_twice_and_not_shown(root: Path) -> None:
-    code, said = add(root, "ada", typed=f"{PASSWORD}\n{PASSWORD}\n")
-    assert code == 0 and PASSWORD not in said
+def test_the_password_is_requested_twice_and_not_shown(root: Path) -> None:
+    code, output = add(root, "ada", typed=f"{PASSWORD}\n{PASSWORD}\n")
+    assert code == 0 and PASSWORD not in output
     assert add(root, "bob", "--password-stdin", typed="")[0] == 2
-    code, said = add(root, "bob", "--password-stdin", typed="password\n")
-    assert code == 2 and "everybody tries first" in said
-    code, said = add(root, "ADA", "--password-stdin")
-    assert code == 2 and "already" in said
+    code, output = add(root, "bob", "--password-stdin", typed="password\n")
+    assert code == 2 and "everybody tries first" in output
+    code, output = add(root, "ADA", "--password-stdin")
+    assert code == 2 and "already" in output
 
 
-def test_rights_are_given_and_taken_back(root: Path) -> None:
+def test_rights_are_granted_and_revoked(root: Path) -> None:
     add(root, "ada", "--access", os.fspath(root / "photos"), "--password-stdin")
     chyme = Typed(root / "photos", users)
     assert chyme.says("grant", "ada", os.fspath(root / "diary"), "--read-only").endswith(
