@@ -1,4 +1,4 @@
-"""An assistant on this machine searches and reads a vault, and can say where it has it from."""
+"""An assistant on this machine searches and reads a vault, and can cite its sources."""
 
 from __future__ import annotations
 
@@ -49,21 +49,21 @@ def chyme(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningChyme]:
 
 
 def connection(chyme: RunningChyme) -> Client:
-    """To a `chyme mcp` that starts with it."""
+    """A connection to a `chyme mcp` that starts with it."""
     arguments = ["-m", "chyme", "mcp", "--vault", os.fspath(chyme.vault)]
     return Client(stdio_client(StdioServerParameters(command=sys.executable, args=arguments, env=chyme.environment())))
 
 
 @pytest.fixture(scope="module")
 def asked(chyme: RunningChyme) -> Iterator[Callable[[Ask], Any]]:
-    """Asks one and the same `chyme mcp`."""
+    """Runs questions against one `chyme mcp` that all tests share."""
     with start_blocking_portal() as portal, portal.wrap_async_context_manager(connection(chyme)) as client:
         yield lambda questions: portal.call(questions, client)
 
 
 @pytest.fixture
 def asked_afresh(chyme: RunningChyme) -> Callable[[Ask], Any]:
-    """Asks a `chyme mcp` that was asked nothing before."""
+    """Runs questions against a new `chyme mcp`."""
 
     def ask(questions: Ask) -> Any:
         async def connected() -> Any:
@@ -91,7 +91,7 @@ def test_an_assistant_finds_its_tools_described_and_read_only(asked: Callable[[A
         assert tool.annotations.read_only_hint is True
         assert len(tool.description) > 40
         assert tool.output_schema["type"] == "object"
-        assert all("description" in one for one in tool.input_schema["properties"].values()), tool.name
+        assert all("description" in schema for schema in tool.input_schema["properties"].values()), tool.name
 
 
 def test_a_hit_in_a_paper_is_cited_by_its_page(asked: Callable[[Ask], Any]) -> None:
@@ -119,10 +119,12 @@ def test_a_hit_in_a_recording_is_cited_by_second_and_speaker(asked: Callable[[As
     assert citation["path"] == "dialogue.mp3"
     assert 0 <= citation["seconds"] < 20
     assert citation["link"].startswith("/file/dialogue.mp3?t=")
-    said = [piece for piece in read.structured_content["pieces"] if piece["source"] in TRANSCRIPTS]
-    assert len(said) > 2
-    assert "Ada" in {piece["citation"]["speaker"] for piece in said}
-    assert [one["citation"]["seconds"] for one in said] == sorted(one["citation"]["seconds"] for one in said)
+    spoken = [piece for piece in read.structured_content["pieces"] if piece["source"] in TRANSCRIPTS]
+    assert len(spoken) > 2
+    assert "Ada" in {piece["citation"]["speaker"] for piece in spoken}
+    assert [piece["citation"]["seconds"] for piece in spoken] == sorted(
+        piece["citation"]["seconds"] for piece in spoken
+    )
     assert "Ada speaking" in words(read)
 
 
@@ -140,8 +142,8 @@ def test_a_long_file_is_read_in_parts_that_join_without_gaps(asked: Callable[[As
     assert all(sum(len(piece["text"]) for piece in part["pieces"]) <= 20_000 for part in parts)
     whole = "".join(piece["text"] for part in parts for piece in part["pieces"])
     assert len(whole) == parts[0]["characters"]
-    told = [number for number in range(2000) if f"Line {number} tells" not in whole]
-    assert told == []
+    missing = [number for number in range(2000) if f"Line {number} tells" not in whole]
+    assert missing == []
 
 
 def test_a_page_is_read_alone(asked: Callable[[Ask], Any]) -> None:
@@ -157,7 +159,7 @@ def test_a_page_is_read_alone(asked: Callable[[Ask], Any]) -> None:
     assert "the last page with text is 3" in none.structured_content["notes"][0]
 
 
-def test_files_are_listed_and_leafed_through(asked: Callable[[Ask], Any]) -> None:
+def test_files_are_listed_and_paged(asked: Callable[[Ask], Any]) -> None:
     async def leaf(client: Client) -> tuple[list[str], CallToolResult, CallToolResult]:
         paths, cursor = list[str](), None
         while True:
@@ -193,7 +195,7 @@ def test_files_are_listed_and_leafed_through(asked: Callable[[Ask], Any]) -> Non
         ("delete", {"path": "plan.md"}),
     ],
 )
-def test_what_makes_no_sense_is_an_error_of_the_tool_and_nothing_more(
+def test_nonsense_is_an_error_of_the_tool_and_nothing_more(
     asked: Callable[[Ask], Any], tool: str, arguments: dict[str, Any]
 ) -> None:
     async def ask(client: Client) -> tuple[CallToolResult | MCPError, CallToolResult]:
@@ -212,7 +214,7 @@ def test_what_makes_no_sense_is_an_error_of_the_tool_and_nothing_more(
     assert "lighthouse" in words(well)
 
 
-def test_private_files_are_kept_from_assistants_as_from_every_model(
+def test_private_files_are_hidden_from_assistants_as_from_every_model(
     chyme: RunningChyme, asked_afresh: Callable[[Ask], Any]
 ) -> None:
     async def ask(client: Client) -> list[CallToolResult]:
@@ -235,7 +237,7 @@ def test_private_files_are_kept_from_assistants_as_from_every_model(
     assert "painted" not in words(read)
 
 
-def test_what_files_say_is_marked_as_quoted(asked: Callable[[Ask], Any]) -> None:
+def test_the_content_of_files_is_marked_as_quoted(asked: Callable[[Ask], Any]) -> None:
     async def ask(client: Client) -> list[CallToolResult]:
         return [
             await client.call_tool("search", {"query": "albatross"}),
@@ -288,7 +290,7 @@ def test_nothing_but_the_protocol_is_written_to_standard_output(chyme: RunningCh
     )
     assert process.stdin is not None
     assert process.stdout is not None
-    process.stdin.write(b"".join(json.dumps(one).encode() + b"\n" for one in (hello, *calls)))
+    process.stdin.write(b"".join(json.dumps(message).encode() + b"\n" for message in (hello, *calls)))
     process.stdin.flush()
     lines = [process.stdout.readline(), process.stdout.readline()]
     rest, _ = process.communicate(timeout=AMPLE)
@@ -298,7 +300,7 @@ def test_nothing_but_the_protocol_is_written_to_standard_output(chyme: RunningCh
     assert answers[1]["result"]["structuredContent"]["hits"][0]["path"] == "plan.md"
 
 
-def test_it_changes_nothing(chyme: RunningChyme, asked_afresh: Callable[[Ask], Any]) -> None:
+def test_the_server_changes_nothing(chyme: RunningChyme, asked_afresh: Callable[[Ask], Any]) -> None:
     async def ask(client: Client) -> None:
         for tool, arguments in (("search", {"query": "spring"}), ("read", {"path": "plan.md"}), ("list", {})):
             await client.call_tool(tool, arguments)
