@@ -1,4 +1,4 @@
-"""Accounts, tokens and sessions: who may come in, kept as hashes in a file of one's own."""
+"""Accounts, tokens and sessions: who has access. Secrets are stored as hashes in a file private to its owner."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PHOTOS, DIARY = ("p" * 32, "photos"), ("d" * 32, "diary")
 
 
 class Clock:
-    """Moves when told."""
+    """A clock that only the test moves."""
 
     def __init__(self) -> None:
         self.moment = datetime(2026, 4, 3, 12, tzinfo=UTC)
@@ -44,7 +44,7 @@ def doors(tmp_path: Path, clock: Clock) -> Iterator[Authenticator]:
         yield opened
 
 
-def test_nothing_is_made_before_there_is_anybody(doors: Authenticator, tmp_path: Path) -> None:
+def test_nothing_is_created_before_the_first_user_or_token(doors: Authenticator, tmp_path: Path) -> None:
     assert not doors.login_required
     assert doors.by_session("x") is None and doors.by_token("x") is None
     assert (doors.accounts.list_all(), doors.tokens.list_all(), doors.tokens.revoke(1)) == ([], [], False)
@@ -52,14 +52,14 @@ def test_nothing_is_made_before_there_is_anybody(doors: Authenticator, tmp_path:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_first_user_closes_the_doors_and_the_last_opens_them(doors: Authenticator) -> None:
+def test_login_is_required_from_the_first_user_until_the_last_is_removed(doors: Authenticator) -> None:
     doors.accounts.add("Ada", PASSWORD)
     assert doors.login_required
     doors.accounts.remove("ada")
     assert not doors.login_required
 
 
-def test_a_token_closes_them_as_well(doors: Authenticator) -> None:
+def test_login_is_required_while_there_is_a_token(doors: Authenticator) -> None:
     made = doors.tokens.add("ci", Right.READ)
     assert doors.login_required
     assert doors.tokens.revoke(made.token.id)
@@ -73,7 +73,7 @@ def test_another_process_is_noticed(doors: Authenticator, tmp_path: Path, clock:
     assert doors.login_required
 
 
-def test_only_its_owner_may_read_the_file_and_no_secret_stands_in_it(doors: Authenticator, tmp_path: Path) -> None:
+def test_only_its_owner_may_read_the_file_and_it_contains_no_secret(doors: Authenticator, tmp_path: Path) -> None:
     doors.accounts.add("Ada", PASSWORD, Right.WRITE)
     token = doors.tokens.add("ci", Right.READ).secret
     session = doors.accounts.sign_in("ada", PASSWORD, 1, "Firefox")
@@ -82,16 +82,16 @@ def test_only_its_owner_may_read_the_file_and_no_secret_stands_in_it(doors: Auth
     assert folder.stat().st_mode & 0o777 == 0o700
     files = list(folder.iterdir())
     assert files and all(file.stat().st_mode & 0o077 == 0 for file in files)
-    kept = b"".join(file.read_bytes() for file in files)
-    assert b"Firefox" in kept
+    stored = b"".join(file.read_bytes() for file in files)
+    assert b"Firefox" in stored
     for secret in (PASSWORD, token, token.removeprefix("chyme_"), session.secret):
-        assert secret.encode() not in kept
+        assert secret.encode() not in stored
 
 
 @pytest.mark.parametrize(
     "password", ["", "short", "password", "PASSWORD", "changeme", "aaaaaaaaaa", "ada lovelace", "x" * 2000]
 )
-def test_passwords_that_everybody_tries_first_are_refused(doors: Authenticator, password: str) -> None:
+def test_common_passwords_are_refused(doors: Authenticator, password: str) -> None:
     with pytest.raises(UsageError, match="password is"):
         doors.accounts.add("Ada Lovelace", password)
     assert not doors.login_required
@@ -103,7 +103,7 @@ def test_names_that_could_deceive_are_refused(doors: Authenticator, name: str) -
         doors.accounts.add(name, PASSWORD)
 
 
-def test_names_that_look_alike_are_one(doors: Authenticator) -> None:
+def test_names_that_look_alike_are_the_same_name(doors: Authenticator) -> None:
     doors.accounts.add("Ada", PASSWORD)
     for alike in ("ada", " ADA ", "\uff21da"):  # the last with a fullwidth A
         with pytest.raises(UsageError, match="already"):
@@ -130,7 +130,7 @@ def test_a_session_ends_by_itself(doors: Authenticator, clock: Clock) -> None:
     assert doors.accounts.sessions(signed_in.user_id) == []
 
 
-def test_a_new_password_ends_all_sessions_but_the_one_it_is_changed_in(doors: Authenticator) -> None:
+def test_a_new_password_ends_all_sessions_except_the_current_session(doors: Authenticator) -> None:
     doors.accounts.add("Ada", PASSWORD)
     here, there = (doors.accounts.sign_in("ada", PASSWORD, 1, "") for _ in range(2))
     assert here is not None and there is not None
@@ -143,7 +143,7 @@ def test_a_new_password_ends_all_sessions_but_the_one_it_is_changed_in(doors: Au
     assert doors.by_session(here.secret) is None
 
 
-def test_who_is_removed_is_out_at_once(doors: Authenticator) -> None:
+def test_a_removed_user_loses_access_at_once(doors: Authenticator) -> None:
     doors.accounts.add("Ada", PASSWORD, Right.WRITE)
     doors.accounts.add("Bob", PASSWORD, Right.WRITE)
     signed_in = doors.accounts.sign_in("ada", PASSWORD, 1, "")
@@ -156,7 +156,7 @@ def test_who_is_removed_is_out_at_once(doors: Authenticator) -> None:
     assert doors.refresh(visitor) is None
 
 
-def test_nobody_ends_the_session_of_another(doors: Authenticator) -> None:
+def test_a_user_cannot_end_the_session_of_another(doors: Authenticator) -> None:
     doors.accounts.add("Ada", PASSWORD)
     doors.accounts.add("Bob", PASSWORD)
     ada, bob = (doors.accounts.sign_in(name, PASSWORD, 1, "") for name in ("ada", "bob"))
@@ -168,7 +168,7 @@ def test_nobody_ends_the_session_of_another(doors: Authenticator) -> None:
     assert doors.by_session(ada.secret) is None
 
 
-def test_rights_are_told_vault_by_vault(doors: Authenticator) -> None:
+def test_rights_are_given_per_vault(doors: Authenticator) -> None:
     doors.accounts.add("Ada", PASSWORD)
     doors.accounts.grant("ada", PHOTOS, Right.WRITE)
     doors.accounts.grant("ada", DIARY, Right.READ)
@@ -193,13 +193,13 @@ def test_rights_are_told_vault_by_vault(doors: Authenticator) -> None:
     assert least is not None and not least.may("another", Right.READ)
 
 
-def test_a_token_opens_one_vault_or_all_to_read_or_write(doors: Authenticator) -> None:
-    one = doors.by_token(doors.tokens.add("one", Right.WRITE, PHOTOS).secret)
-    all_ = doors.by_token(doors.tokens.add("all", Right.READ).secret)
-    assert one is not None and all_ is not None
-    assert one.may(PHOTOS[0], Right.WRITE) and not one.may(DIARY[0], Right.READ)
-    assert all_.may(DIARY[0], Right.READ) and not all_.may(DIARY[0], Right.WRITE)
-    assert one.account == ""  # a program has no account page
+def test_a_token_gives_access_to_one_vault_or_all_to_read_or_write(doors: Authenticator) -> None:
+    photos_visitor = doors.by_token(doors.tokens.add("one", Right.WRITE, PHOTOS).secret)
+    reading_visitor = doors.by_token(doors.tokens.add("all", Right.READ).secret)
+    assert photos_visitor is not None and reading_visitor is not None
+    assert photos_visitor.may(PHOTOS[0], Right.WRITE) and not photos_visitor.may(DIARY[0], Right.READ)
+    assert reading_visitor.may(DIARY[0], Right.READ) and not reading_visitor.may(DIARY[0], Right.WRITE)
+    assert photos_visitor.account == ""  # a program has no account page
 
 
 def test_a_token_never_opens_more_than_its_owner_may(doors: Authenticator) -> None:
@@ -211,14 +211,14 @@ def test_a_token_never_opens_more_than_its_owner_may(doors: Authenticator) -> No
     assert not visitor.may(PHOTOS[0], Right.WRITE) and not visitor.may(DIARY[0], Right.READ)
 
 
-def test_a_token_ends_after_its_days_and_still_keeps_the_doors_closed(doors: Authenticator, clock: Clock) -> None:
+def test_a_token_expires_after_its_days_and_login_is_still_required(doors: Authenticator, clock: Clock) -> None:
     secret = doors.tokens.add("ci", Right.READ, days=3).secret
     assert doors.by_token(secret) is not None
     clock.pass_by(days=3)
     assert doors.by_token(secret) is None and doors.login_required
 
 
-def test_its_last_use_is_noted_once_a_minute(doors: Authenticator, clock: Clock) -> None:
+def test_the_last_use_of_a_token_is_recorded_once_a_minute(doors: Authenticator, clock: Clock) -> None:
     secret = doors.tokens.add("ci", Right.READ).secret
     doors.by_token(secret)
     doors.tokens.add("flushes what was submitted", Right.READ)
@@ -235,12 +235,12 @@ def test_its_last_use_is_noted_once_a_minute(doors: Authenticator, clock: Clock)
 
 
 @pytest.mark.parametrize("days", [0, -1, 10**9])
-def test_a_life_nobody_lives_is_refused(doors: Authenticator, days: int) -> None:
+def test_an_impossible_lifetime_of_a_token_is_refused(doors: Authenticator, days: int) -> None:
     with pytest.raises(UsageError, match="days"):
         doors.tokens.add("ci", Right.READ, days=days)
 
 
-def test_the_schema_refuses_what_must_not_be(doors: Authenticator) -> None:
+def test_the_schema_refuses_invalid_rows(doors: Authenticator) -> None:
     doors.accounts.add("Ada", PASSWORD)
     with closing(sqlite3.connect(doors.path)) as db:
         for statement in (

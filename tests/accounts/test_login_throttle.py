@@ -1,4 +1,4 @@
-"""Who guesses wrong has to wait, longer each time."""
+"""After wrong guesses a visitor has to wait, longer each time."""
 
 from __future__ import annotations
 
@@ -24,59 +24,59 @@ def test_the_first_guesses_are_free_and_then_each_waits_twice_as_long() -> None:
 
 def test_guesses_during_the_wait_are_neither_made_nor_counted() -> None:
     clock = Clock()
-    waits = LoginThrottle(5, clock)
-    assert [waits.start_attempt(["ada"]) for _ in range(6)] == [0, 0, 0, 0, 0, 5]
-    assert waits.start_attempt(["ada"]) == 5
+    throttle = LoginThrottle(5, clock)
+    assert [throttle.start_attempt(["ada"]) for _ in range(6)] == [0, 0, 0, 0, 0, 5]
+    assert throttle.start_attempt(["ada"]) == 5
     clock.moment += timedelta(seconds=5)
-    assert waits.start_attempt(["ada"]) == 0
-    assert waits.start_attempt(["ada"]) == 10
+    assert throttle.start_attempt(["ada"]) == 0
+    assert throttle.start_attempt(["ada"]) == 10
 
 
-def test_one_who_waits_under_one_key_waits_under_all() -> None:
-    waits = LoginThrottle(2, Clock())
+def test_a_guesser_who_must_wait_for_one_key_must_wait_for_all() -> None:
+    throttle = LoginThrottle(2, Clock())
     for _ in range(2):
-        waits.start_attempt(["from here", "ada"])
-    assert waits.start_attempt(["from elsewhere", "ada"]) > 0
-    assert waits.start_attempt(["from here", "bob"]) > 0
-    assert waits.start_attempt(["from elsewhere", "bob"]) == 0
+        throttle.start_attempt(["from here", "ada"])
+    assert throttle.start_attempt(["from elsewhere", "ada"]) > 0
+    assert throttle.start_attempt(["from here", "bob"]) > 0
+    assert throttle.start_attempt(["from elsewhere", "bob"]) == 0
 
 
-def test_a_brief_key_never_waits_long_and_makes_nobody_wait_long() -> None:
+def test_a_brief_key_causes_no_long_wait() -> None:
     clock = Clock()
-    waits = LoginThrottle(5, clock)
+    throttle = LoginThrottle(5, clock)
     for number in range(40):
-        told = waits.start_attempt([f"from {number}", f"ada from {number}"], brief=["ada"])
-        assert told <= BRIEF_WAIT.total_seconds() == 30
-        clock.moment += timedelta(seconds=told)
+        wait = throttle.start_attempt([f"from {number}", f"ada from {number}"], brief=["ada"])
+        assert wait <= BRIEF_WAIT.total_seconds() == 30
+        clock.moment += timedelta(seconds=wait)
     clock.moment += BRIEF_WAIT
-    assert waits.start_attempt(["from home", "ada from home"], brief=["ada"]) == 0
+    assert throttle.start_attempt(["from home", "ada from home"], brief=["ada"]) == 0
 
 
 def test_the_same_guesser_of_a_brief_key_waits_long() -> None:
     clock = Clock()
-    waits = LoginThrottle(5, clock)
-    told = []
+    throttle = LoginThrottle(5, clock)
+    seconds = []
     for _ in range(40):
-        told.append(waits.start_attempt(["from here"], brief=["ada"]))
-        clock.moment += timedelta(seconds=told[-1])
-    assert max(told) == LONGEST_WAIT.total_seconds()
+        seconds.append(throttle.start_attempt(["from here"], brief=["ada"]))
+        clock.moment += timedelta(seconds=seconds[-1])
+    assert max(seconds) == LONGEST_WAIT.total_seconds()
 
 
-def test_a_right_guess_and_an_hour_make_all_well() -> None:
+def test_a_correct_guess_and_the_passing_of_time_reset_the_count() -> None:
     clock = Clock()
-    waits = LoginThrottle(2, clock)
-    waits.start_attempt(["ada"])
-    waits.record_success(["ada"])
-    assert [waits.start_attempt(["ada"]), waits.start_attempt(["ada"])] == [0, 0]
+    throttle = LoginThrottle(2, clock)
+    throttle.start_attempt(["ada"])
+    throttle.record_success(["ada"])
+    assert [throttle.start_attempt(["ada"]), throttle.start_attempt(["ada"])] == [0, 0]
     clock.moment += timedelta(hours=2)
-    assert [waits.start_attempt(["ada"]), waits.start_attempt(["ada"])] == [0, 0]
+    assert [throttle.start_attempt(["ada"]), throttle.start_attempt(["ada"])] == [0, 0]
 
 
 def test_guessers_do_not_fill_the_memory() -> None:
-    waits = LoginThrottle(1, Clock())
+    throttle = LoginThrottle(1, Clock())
     for number in range(MAX_KEYS + 50):
-        waits.start_attempt([f"from {number}"])
-    assert len(waits._guesses) == MAX_KEYS
+        throttle.start_attempt([f"from {number}"])
+    assert len(throttle._guesses) == MAX_KEYS
 
 
 @pytest.mark.parametrize(
@@ -90,5 +90,5 @@ def test_guessers_do_not_fill_the_memory() -> None:
         ("made up", "from elsewhere"),
     ],
 )
-def test_one_household_is_one_guesser(address: str, key: str) -> None:
+def test_a_network_counts_as_one_guesser(address: str, key: str) -> None:
     assert network_key(address) == key

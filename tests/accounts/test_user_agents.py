@@ -1,4 +1,4 @@
-"""What people call a browser."""
+"""The names that people use for browsers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ KHTML = "AppleWebKit/537.36 (KHTML, like Gecko)"
 
 
 @pytest.mark.parametrize(
-    ("introduced", "named"),
+    ("user_agent", "name"),
     [
         ("Mozilla/5.0 (X11; Linux x86_64; rv:130.0) Gecko/20100101 Firefox/130.0", "Firefox on Linux"),
         (f"Mozilla/5.0 (Windows NT 10.0; Win64; x64) {KHTML} Chrome/130.0.0.0 Safari/537.36", "Chrome on Windows"),
@@ -22,5 +22,5 @@ KHTML = "AppleWebKit/537.36 (KHTML, like Gecko)"
         ("\u202eevil\x00" + "x" * 500, "evil" + "x" * 36),
     ],
 )
-def test_browsers_are_called_as_people_do(introduced: str, named: str) -> None:
-    assert browser_name(introduced) == named
+def test_browsers_have_the_names_that_people_use(user_agent: str, name: str) -> None:
+    assert browser_name(user_agent) == name

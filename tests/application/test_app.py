@@ -28,17 +28,17 @@ def test_reading_never_makes_a_vault_of_a_folder(vault: Path) -> None:
     assert list(vault.iterdir()) == []
 
 
-def test_a_folder_that_is_not_there_is_refused_in_words(tmp_path: Path) -> None:
+def test_a_missing_folder_is_refused_with_an_explanation(tmp_path: Path) -> None:
     with pytest.raises(VaultError, match="cannot be opened as a vault"):
         App(tmp_path / "nowhere", create=True)
 
 
-def test_the_state_of_a_vault_is_nobody_elses_to_read(vault: Path) -> None:
+def test_only_its_owner_may_read_the_state_of_a_vault(vault: Path) -> None:
     with open_app(vault):
         assert (vault / ".chyme").stat().st_mode & 0o077 == 0
 
 
-def test_one_state_dir_serves_one_vault(vault: Path, tmp_path: Path) -> None:
+def test_a_state_dir_serves_only_one_vault(vault: Path, tmp_path: Path) -> None:
     other = tmp_path / "other"
     other.mkdir()
     settings = Settings(state_dir=str(tmp_path / "state"))
@@ -69,7 +69,7 @@ def test_settings_come_from_defaults_then_the_file_then_the_environment(tmp_path
         ("concurrency = 0", {}, "at least 1"),
     ],
 )
-def test_a_setting_that_makes_no_sense_is_refused_in_words(
+def test_a_setting_that_makes_no_sense_is_refused_with_an_explanation(
     tmp_path: Path, text: str, environment: dict[str, str], why: str
 ) -> None:
     (tmp_path / "settings.toml").write_text(text)
@@ -78,20 +78,20 @@ def test_a_setting_that_makes_no_sense_is_refused_in_words(
 
 
 @pytest.mark.parametrize(
-    ("told", "meant"), [("false", False), ("off", False), ("0", False), ("Yes", True), ("1", True)]
+    ("text", "expected"), [("false", False), ("off", False), ("0", False), ("Yes", True), ("1", True)]
 )
-def test_a_setting_that_is_true_or_false_is_told_in_words(tmp_path: Path, told: str, meant: bool) -> None:
-    assert read_settings(tmp_path, {"CHYME_TELL_PLACE": told}).tell_place is meant
-    (tmp_path / "settings.toml").write_text(f"tell_place = {str(meant).lower()}\n")
-    assert read_settings(tmp_path, {}).tell_place is meant
+def test_a_boolean_setting_is_read_from_words(tmp_path: Path, text: str, expected: bool) -> None:
+    assert read_settings(tmp_path, {"CHYME_TELL_PLACE": text}).tell_place is expected
+    (tmp_path / "settings.toml").write_text(f"tell_place = {str(expected).lower()}\n")
+    assert read_settings(tmp_path, {}).tell_place is expected
 
 
-def test_children_are_told_of_the_vision_model_but_not_its_key(vault: Path) -> None:
+def test_children_get_the_vision_model_but_not_its_key(vault: Path) -> None:
     settings = Settings(vision_url="http://127.0.0.1:9/v1", vision_model="seer", vision_key="secret")
     with open_app(vault, settings) as app:
-        told = app.child_config
-    assert told["vision"]["model"] == "seer"
-    assert "secret" not in repr(told)
+        config = app.child_config
+    assert config["vision"]["model"] == "seer"
+    assert "secret" not in repr(config)
 
 
 def test_the_doctor_names_every_engine_and_needs_no_vault(vault: Path) -> None:
@@ -101,7 +101,7 @@ def test_the_doctor_names_every_engine_and_needs_no_vault(vault: Path) -> None:
     assert list(vault.iterdir()) == []
 
 
-def test_only_outputs_whose_lane_has_changed_are_put_into_another(vault: Path) -> None:
+def test_only_outputs_whose_lane_has_changed_are_moved(vault: Path) -> None:
     (vault / "note.txt").write_text("hello")
     with open_app(vault) as app:
         app.scan_and_settle()
@@ -120,7 +120,7 @@ def test_only_outputs_whose_lane_has_changed_are_put_into_another(vault: Path) -
         assert json.loads(str(vault_properties.value_of(app.database.read(), "lanes"))) == lanes
 
 
-def test_a_document_that_says_something_else_than_its_digests_is_found(tmp_path: Path) -> None:
+def test_a_document_that_differs_from_its_digests_is_reported(tmp_path: Path) -> None:
     (tmp_path / "note.md").write_text("# A note\n")
     with open_app(tmp_path) as app:
         app.scan_and_settle()
@@ -129,7 +129,7 @@ def test_a_document_that_says_something_else_than_its_digests_is_found(tmp_path:
         assert [problem for problem in app.documents.problems() if "something else" in problem]
 
 
-def test_what_nobody_makes_any_more_comes_to_rest_when_digestion_starts(vault: Path) -> None:
+def test_outputs_that_no_digester_makes_any_more_are_skipped_when_digestion_starts(vault: Path) -> None:
     (vault / "note.txt").write_text("hello")
     with open_app(vault) as app:
         app.scan_and_settle()
@@ -141,7 +141,7 @@ def test_what_nobody_makes_any_more_comes_to_rest_when_digestion_starts(vault: P
                 "UPDATE digests SET status = 'in-progress', run_id = 'x', attempts = 1 WHERE digester = 'visitor'"
             )
 
-        app.database.write(leave_behind)  # as a process would that died with a plug-in at work
+        app.database.write(leave_behind)  # like a process that died while a plug-in was working
         app.start(follow=False, only_files=frozenset())
         left = "SELECT status, error FROM digests WHERE digester IN ('guest', 'visitor')"
         rows = app.database.read().execute(left).fetchall()

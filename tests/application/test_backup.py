@@ -1,4 +1,4 @@
-"""A backup brings back what it was made of, and trusts nothing in an archive."""
+"""A backup restores what was backed up, and a restore trusts nothing in an archive."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from chyme.errors import UsageError, VaultError
 from chyme.model import Artifact
 from chyme.understanding.edit_rules import EditRequest
 
-pytestmark = pytest.mark.slow  # a little each, and they are many
+pytestmark = pytest.mark.slow  # each test is quick, but there are many
 
 Entry = tuple[str, bytes]
 
@@ -52,13 +52,13 @@ def app(tmp_path: Path, server: Path) -> Iterator[App]:
 
 @pytest.fixture
 def shelf(tmp_path: Path) -> Path:
-    """Where backups are kept."""
+    """The folder for backups."""
     folder = tmp_path / "shelf"
     folder.mkdir()
     return folder
 
 
-def restored(
+def restore(
     archive: Path,
     into: Path,
     server: Path,
@@ -76,7 +76,7 @@ def restored(
     )
 
 
-def letter(app: App) -> None:
+def put_letter(app: App) -> None:
     file = put(app, "letters/one.txt", "Dear Ada")
     classify(app, file, "A letter", "2026-04-03", "letter")
     app.edits.change("letters/one.txt", EditRequest({"title": "Greetings"}))
@@ -84,15 +84,15 @@ def letter(app: App) -> None:
     app.database.write(lambda db: artifacts.replace(db, "letters/one.txt", "url-crawl", [page], 0))
 
 
-def rewritten(
+def rewrite(
     archive: Path,
     change: Callable[[dict[str, Any], list[Entry]], None],
     dates: Mapping[str, str] = MappingProxyType({}),
     **kinds: bytes,
 ) -> Path:
-    """The archive as somebody else would have made it: `change` gets its manifest and its entries."""
+    """Write the archive as another person could have made it: `change` may edit its manifest and its entries."""
     with tarfile.open(archive) as tar:
-        entries = [(one.name, tar.extractfile(one).read()) for one in tar]  # type: ignore[union-attr]
+        entries = [(member.name, tar.extractfile(member).read()) for member in tar]  # type: ignore[union-attr]
     manifest = json.loads(entries.pop()[1])
     change(manifest, entries)
     other = archive.with_name(f"other-{len(list(archive.parent.iterdir()))}.tar")
@@ -108,7 +108,7 @@ def rewritten(
     return other
 
 
-def smuggled(name: str, data: bytes = b"gotcha") -> Callable[[dict[str, Any], list[Entry]], None]:
+def smuggle(name: str, data: bytes = b"gotcha") -> Callable[[dict[str, Any], list[Entry]], None]:
     def change(manifest: dict[str, Any], entries: list[Entry]) -> None:
         entries.append((name, data))
         part = {"name": name, "size": len(data), "sha256": hashlib.sha256(data).hexdigest()}
@@ -117,17 +117,17 @@ def smuggled(name: str, data: bytes = b"gotcha") -> Callable[[dict[str, Any], li
     return change
 
 
-def test_what_people_and_pages_said_is_back(app: App, shelf: Path, tmp_path: Path, server: Path) -> None:
-    letter(app)
+def test_edits_and_captured_pages_are_restored(app: App, shelf: Path, tmp_path: Path, server: Path) -> None:
+    put_letter(app)
     app.tags.ban("letter")
     made = back_up(app.open_vault, app.settings, shelf)
     assert check(made.archive) == []
 
-    restored(made.archive, tmp_path / "new", server)
+    restore(made.archive, tmp_path / "new", server)
 
     with open_app(tmp_path / "new", create=False) as again:
-        told = again.documents.show("letters/one.txt")
-        assert (told["document"]["title"], told["document"]["date"]) == ("Greetings", "2026-04-03")
+        details = again.documents.show("letters/one.txt")
+        assert (details["document"]["title"], details["document"]["date"]) == ("Greetings", "2026-04-03")
         assert again.edits.get("letters/one.txt").found.title == "A letter"
         assert again.tags.list_all().banned == ("letter",)
         assert artifacts.of_digest(again.database.read(), "letters/one.txt", "url-crawl") == {
@@ -135,10 +135,10 @@ def test_what_people_and_pages_said_is_back(app: App, shelf: Path, tmp_path: Pat
         }
 
 
-def test_nobody_else_may_read_a_backup_and_nothing_is_left_beside_it(app: App, shelf: Path) -> None:
+def test_only_its_owner_may_read_a_backup_and_nothing_is_left_beside_it(app: App, shelf: Path) -> None:
     made = back_up(app.open_vault, app.settings, shelf)
     assert stat.S_IMODE(made.archive.stat().st_mode) == 0o600
-    assert [one.name for one in shelf.iterdir()] == [made.archive.name]
+    assert [path.name for path in shelf.iterdir()] == [made.archive.name]
     assert made.size == made.archive.stat().st_size
 
 
@@ -167,7 +167,7 @@ def test_a_backup_is_consistent_while_others_write(app: App, shelf: Path, tmp_pa
         writer.join()
     for number, archive in enumerate(archives):
         assert check(archive) == []
-        restored(archive, tmp_path / f"new {number}", server)
+        restore(archive, tmp_path / f"new {number}", server)
         with closing(sqlite3.connect(tmp_path / f"new {number}/.chyme/vault.db")) as db:
             both = dict(db.execute("SELECT name, value FROM marks WHERE name IN ('left', 'right')"))
             assert both.get("left") == both.get("right")
@@ -187,7 +187,7 @@ def test_a_backup_is_not_put_into_the_vault(app: App) -> None:
         back_up(app.open_vault, app.settings, app.vault.root.parent / "nowhere/backup.tar")
 
 
-def test_files_come_along_when_asked(app: App, shelf: Path, tmp_path: Path, server: Path) -> None:
+def test_files_are_included_on_request(app: App, shelf: Path, tmp_path: Path, server: Path) -> None:
     put(app, "a/plan.md", "# Plan")
     put(app, b"caf\xe9.txt", "not UTF-8")
     (app.vault.root / ".chymeignore").write_text("*.log\n")
@@ -200,7 +200,7 @@ def test_files_come_along_when_asked(app: App, shelf: Path, tmp_path: Path, serv
     made = back_up(app.open_vault, app.settings, shelf / "with.tar", with_files=True)
     assert (made.changed, made.missing) == ((), ())
     assert without.parts < made.parts
-    done = restored(made.archive, tmp_path / "new", server)
+    done = restore(made.archive, tmp_path / "new", server)
 
     new = tmp_path / "new"
     assert (new / "a/plan.md").read_text() == (new / "link.md").read_text() == "# Plan"
@@ -225,23 +225,23 @@ def test_a_file_that_is_there_is_never_overwritten(app: App, shelf: Path, tmp_pa
     (new / "plan.md").write_text("new plan")
     (new / "same.md").write_text("same")
 
-    assert restored(made.archive, new, server).kept == ("files/plan.md",)
+    assert restore(made.archive, new, server).kept == ("files/plan.md",)
     assert (new / "plan.md").read_text() == "new plan"
 
 
-def test_what_lies_in_the_trash_comes_along_when_asked(app: App, shelf: Path, tmp_path: Path, server: Path) -> None:
+def test_the_trash_is_included_on_request(app: App, shelf: Path, tmp_path: Path, server: Path) -> None:
     put(app, "letter.txt", "Dear Ada")
     app.trash.put(["letter.txt"])
     made = back_up(app.open_vault, app.settings, shelf, with_trash=True)
-    restored(made.archive, tmp_path / "new", server)
+    restore(made.archive, tmp_path / "new", server)
     with open_app(tmp_path / "new") as again:
-        assert [one.path for one in again.trash.list_all()] == ["letter.txt"]
-        again.trash.restore([one.id for one in again.trash.list_all()])
+        assert [trashed.path for trashed in again.trash.list_all()] == ["letter.txt"]
+        again.trash.restore([trashed.id for trashed in again.trash.list_all()])
         assert (tmp_path / "new/letter.txt").read_text() == "Dear Ada"
 
 
-def test_what_was_there_is_put_aside(app: App, shelf: Path, tmp_path: Path, server: Path) -> None:
-    letter(app)
+def test_the_previous_state_is_put_aside(app: App, shelf: Path, tmp_path: Path, server: Path) -> None:
+    put_letter(app)
     (app.vault.root / ".chyme/settings.toml").write_text("port = 1\n")
     made = back_up(app.open_vault, app.settings, shelf)
     new = tmp_path / "new"
@@ -250,12 +250,12 @@ def test_what_was_there_is_put_aside(app: App, shelf: Path, tmp_path: Path, serv
         put(other, "mine.txt", "mine")
     (new / ".chyme/settings.toml").write_text("port = 2\n")
 
-    done = restored(made.archive, new, server, with_settings=True)
+    done = restore(made.archive, new, server, with_settings=True)
 
     assert (done.settings, done.settings_in_force) == (str(new / ".chyme/settings.toml"), True)
     assert len(done.aside) == 2
-    assert sorted(Path(one).name.split(".")[0] for one in done.aside) == ["settings", "vault"]
-    before = next(Path(one) for one in done.aside if one.endswith(".db"))
+    assert sorted(Path(path).name.split(".")[0] for path in done.aside) == ["settings", "vault"]
+    before = next(Path(path) for path in done.aside if path.endswith(".db"))
     with closing(sqlite3.connect(before)) as db:
         assert db.execute("SELECT path FROM files").fetchall() == [("mine.txt",)]
     assert (new / ".chyme/settings.toml").read_text() == "port = 1\n"
@@ -264,29 +264,29 @@ def test_what_was_there_is_put_aside(app: App, shelf: Path, tmp_path: Path, serv
 
 
 def test_a_broken_vault_can_be_restored(app: App, shelf: Path, tmp_path: Path, server: Path) -> None:
-    letter(app)
+    put_letter(app)
     made = back_up(app.open_vault, app.settings, shelf)
     new = tmp_path / "new"
     (new / ".chyme").mkdir(parents=True)
     (new / ".chyme/vault.db").write_bytes(b"no database" * 1000)
     (new / ".chyme/vault.db-wal").write_bytes(b"no journal")
 
-    restored(made.archive, new, server)
+    restore(made.archive, new, server)
 
     with open_app(new) as again:
         assert file_at(again, "letters/one.txt")
-    assert any(b"no database" in one.read_bytes() for one in (new / ".chyme").glob("vault.before-*.db"))
+    assert any(b"no database" in path.read_bytes() for path in (new / ".chyme").glob("vault.before-*.db"))
 
 
-def test_restoring_waits_for_nobody_who_has_the_vault_open(app: App, shelf: Path, server: Path) -> None:
-    letter(app)
+def test_restoring_is_refused_while_another_process_has_the_vault_open(app: App, shelf: Path, server: Path) -> None:
+    put_letter(app)
     made = back_up(app.open_vault, app.settings, shelf)
     with pytest.raises(VaultError, match="open in another chyme process"):
-        restored(made.archive, app.vault.root, server)
+        restore(made.archive, app.vault.root, server)
     assert file_at(app, "letters/one.txt")
 
 
-def test_who_worked_on_what_does_not_come_back(app: App, shelf: Path, tmp_path: Path, server: Path) -> None:
+def test_processing_locks_are_not_restored(app: App, shelf: Path, tmp_path: Path, server: Path) -> None:
     file = put(app, "a.txt")
     app.database.write(
         lambda db: db.execute(
@@ -294,7 +294,7 @@ def test_who_worked_on_what_does_not_come_back(app: App, shelf: Path, tmp_path: 
         )
     )
     made = back_up(app.open_vault, app.settings, shelf)
-    restored(made.archive, tmp_path / "new", server)
+    restore(made.archive, tmp_path / "new", server)
     with open_app(tmp_path / "new") as again:
         assert again.database.read().execute("SELECT count(*) FROM processing_locks").fetchone() == (0,)
 
@@ -308,7 +308,7 @@ def test_a_state_dir_is_not_followed_to_the_vault_that_was_backed_up(tmp_path: P
         made = back_up(app.open_vault, app.settings, shelf)
     assert made.secrets
 
-    restored(made.archive, tmp_path / "new", server, with_settings=True)
+    restore(made.archive, tmp_path / "new", server, with_settings=True)
 
     with open_app(tmp_path / "new") as again:
         assert again.state == tmp_path / "new/.chyme"
@@ -319,18 +319,18 @@ def test_a_state_dir_is_not_followed_to_the_vault_that_was_backed_up(tmp_path: P
 HOSTILE = 'browser = "/vault/run.sh"\n"state_dir" = "/elsewhere"\nserver_dir = "/elsewhere"\nport = 7\n'
 
 
-def with_these_settings(app: App, shelf: Path, text: str | bytes) -> Path:
+def archive_with_settings(app: App, shelf: Path, text: str | bytes) -> Path:
     data = text.encode() if isinstance(text, str) else text
     made = back_up(app.open_vault, app.settings, shelf / f"{len(list(shelf.iterdir()))}.tar")
-    return rewritten(made.archive, smuggled("state/settings.toml", data))
+    return rewrite(made.archive, smuggle("state/settings.toml", data))
 
 
-def test_settings_of_an_archive_are_laid_beside_and_not_in_force(
+def test_settings_of_an_archive_are_written_beside_and_are_not_in_force(
     app: App, shelf: Path, tmp_path: Path, server: Path
 ) -> None:
-    bad, new = with_these_settings(app, shelf, HOSTILE), tmp_path / "new"
+    bad, new = archive_with_settings(app, shelf, HOSTILE), tmp_path / "new"
 
-    done = restored(bad, new, server)
+    done = restore(bad, new, server)
 
     beside = new / ".chyme/settings.restored.toml"
     assert (done.settings, done.settings_in_force) == (str(beside), False)
@@ -347,31 +347,31 @@ def test_settings_of_an_archive_are_laid_beside_and_not_in_force(
 def test_settings_that_are_there_stay_in_force_and_none_are_lost(
     app: App, shelf: Path, tmp_path: Path, server: Path
 ) -> None:
-    first, second = (with_these_settings(app, shelf, f"port = {number}\n") for number in (1, 2))
+    first, second = (archive_with_settings(app, shelf, f"port = {number}\n") for number in (1, 2))
     new = tmp_path / "new"
     (new / ".chyme").mkdir(parents=True)
     (new / ".chyme/settings.toml").write_text("port = 3\n")
     for archive in (first, second):
-        assert not restored(archive, new, server).settings_in_force
+        assert not restore(archive, new, server).settings_in_force
     assert (new / ".chyme/settings.toml").read_text() == "port = 3\n"
     assert (new / ".chyme/settings.restored.toml").read_text() == "port = 2\n"
-    assert [one.read_text() for one in (new / ".chyme").glob("settings.restored.before-*")] == ["port = 1\n"]
+    assert [path.read_text() for path in (new / ".chyme").glob("settings.restored.before-*")] == ["port = 1\n"]
 
     (new / ".chyme/settings.toml").write_text("port = 1\n")
     (new / ".chyme/settings.restored.toml").unlink()
-    assert restored(first, new, server).settings_in_force
+    assert restore(first, new, server).settings_in_force
     assert not (new / ".chyme/settings.restored.toml").exists()
 
 
-def test_where_this_vault_keeps_its_things_stays_when_other_settings_are_put_in_force(
+def test_the_state_dir_of_this_vault_stays_when_settings_of_an_archive_are_put_in_force(
     app: App, shelf: Path, tmp_path: Path, server: Path
 ) -> None:
-    letter(app)
-    archive, new, local = with_these_settings(app, shelf, HOSTILE), tmp_path / "new", tmp_path / "local disk"
+    put_letter(app)
+    archive, new, local = archive_with_settings(app, shelf, HOSTILE), tmp_path / "new", tmp_path / "local disk"
     (new / ".chyme").mkdir(parents=True)
     (new / ".chyme/settings.toml").write_text(f'state_dir = "{local}"\n')
 
-    assert restored(archive, new, server, with_settings=True).settings_in_force
+    assert restore(archive, new, server, with_settings=True).settings_in_force
 
     with open_app(new) as again:
         assert (again.state, again.settings.port) == (local, 7)
@@ -383,81 +383,87 @@ def test_where_this_vault_keeps_its_things_stays_when_other_settings_are_put_in_
 def test_settings_that_cannot_be_understood_are_not_put_in_force(
     app: App, shelf: Path, tmp_path: Path, server: Path, broken: bytes
 ) -> None:
-    archive, new = with_these_settings(app, shelf, broken), tmp_path / "new"
+    archive, new = archive_with_settings(app, shelf, broken), tmp_path / "new"
     with pytest.raises(UsageError, match="leave out --settings"):
-        restored(archive, new, server, with_settings=True)
+        restore(archive, new, server, with_settings=True)
     assert not (new / ".chyme/vault.db").exists()
-    restored(archive, new, server)
+    restore(archive, new, server)
     assert (new / ".chyme/settings.restored.toml").read_bytes() == broken
     assert not (new / ".chyme/settings.toml").exists()
 
 
-def test_settings_that_are_not_in_it_cannot_be_restored(app: App, shelf: Path, tmp_path: Path, server: Path) -> None:
+def test_settings_that_are_not_in_the_archive_cannot_be_restored(
+    app: App, shelf: Path, tmp_path: Path, server: Path
+) -> None:
     made = back_up(app.open_vault, app.settings, shelf)
     with pytest.raises(UsageError, match="no settings in it"):
-        restored(made.archive, tmp_path / "new", server, with_settings=True)
-    assert restored(made.archive, tmp_path / "new", server).settings is None
+        restore(made.archive, tmp_path / "new", server, with_settings=True)
+    assert restore(made.archive, tmp_path / "new", server).settings is None
 
 
-def accounts(server: Path, *names: str) -> list[str]:
-    with closing(Authenticator(server, now)) as doors:
+def add_accounts(server: Path, *names: str) -> list[str]:
+    with closing(Authenticator(server, now)) as authenticator:
         for name in names:
-            doors.tokens.add(name, Right.READ, None, None, None)
-        return [one.name for one in doors.tokens.list_all()]
+            authenticator.tokens.add(name, Right.READ, None, None, None)
+        return [token.name for token in authenticator.tokens.list_all()]
 
 
-def test_accounts_come_along_and_replace_none_unasked(app: App, shelf: Path, tmp_path: Path, server: Path) -> None:
-    assert accounts(server, "phone") == ["phone"]
+def test_accounts_are_included_and_replace_existing_accounts_only_on_request(
+    app: App, shelf: Path, tmp_path: Path, server: Path
+) -> None:
+    assert add_accounts(server, "phone") == ["phone"]
     with closing(sqlite3.connect(server / "server.db")) as db, db:
         db.execute("PRAGMA foreign_keys = OFF")
         db.execute("INSERT INTO sessions VALUES (1, ?, 1, '', '', '', '')", ("0" * 64,))
     made = back_up(app.open_vault, app.settings, shelf)
     other = tmp_path / "other server"
 
-    assert not restored(made.archive, tmp_path / "a", other).server
+    assert not restore(made.archive, tmp_path / "a", other).server
     assert not other.exists()
-    assert restored(made.archive, tmp_path / "b", other, with_server=True).server
-    assert accounts(other) == ["phone"]
+    assert restore(made.archive, tmp_path / "b", other, with_server=True).server
+    assert add_accounts(other) == ["phone"]
     with closing(sqlite3.connect(other / "server.db")) as db:
         assert db.execute("SELECT count(*) FROM sessions").fetchone() == (0,)
     assert stat.S_IMODE((other / "server.db").stat().st_mode) == 0o600
 
-    accounts(other, "tablet")
+    add_accounts(other, "tablet")
     with pytest.raises(UsageError, match="there are accounts already"):
-        restored(made.archive, tmp_path / "c", other, with_server=True)
+        restore(made.archive, tmp_path / "c", other, with_server=True)
     assert not (tmp_path / "c").exists()
-    done = restored(made.archive, tmp_path / "c", other, with_server=True, replace=True)
-    assert accounts(other) == ["phone"]
-    assert any("server.before-" in one for one in done.aside)
+    done = restore(made.archive, tmp_path / "c", other, with_server=True, replace=True)
+    assert add_accounts(other) == ["phone"]
+    assert any("server.before-" in path for path in done.aside)
 
 
 def test_nothing_is_restored_while_a_server_has_the_accounts_open(
     app: App, shelf: Path, tmp_path: Path, server: Path
 ) -> None:
-    accounts(server, "phone")
+    add_accounts(server, "phone")
     made = back_up(app.open_vault, app.settings, shelf)
     other = tmp_path / "other server"
-    accounts(other, "tablet")
-    with closing(Authenticator(other, now)) as doors:
-        assert [one.name for one in doors.tokens.list_all()] == ["tablet"]
+    add_accounts(other, "tablet")
+    with closing(Authenticator(other, now)) as authenticator:
+        assert [token.name for token in authenticator.tokens.list_all()] == ["tablet"]
         with pytest.raises(VaultError, match="open in another chyme process"):
-            restored(made.archive, tmp_path / "new", other, with_server=True, replace=True)
+            restore(made.archive, tmp_path / "new", other, with_server=True, replace=True)
     assert not (tmp_path / "new/.chyme/vault.db").exists()
 
 
-def test_accounts_that_are_not_in_it_cannot_be_restored(app: App, shelf: Path, tmp_path: Path, server: Path) -> None:
+def test_accounts_that_are_not_in_the_archive_cannot_be_restored(
+    app: App, shelf: Path, tmp_path: Path, server: Path
+) -> None:
     made = back_up(app.open_vault, app.settings, shelf)
     with pytest.raises(UsageError, match="no accounts in it"):
-        restored(made.archive, tmp_path / "new", server, with_server=True)
+        restore(made.archive, tmp_path / "new", server, with_server=True)
 
 
 @pytest.mark.parametrize(
     "name", ["/etc/evil", "files/../../evil", "../evil", "files//evil", "files/./evil", "what/ever"]
 )
 def test_no_name_in_an_archive_leads_out_of_it(app: App, shelf: Path, tmp_path: Path, server: Path, name: str) -> None:
-    bad = rewritten(back_up(app.open_vault, app.settings, shelf).archive, smuggled(name))
+    bad = rewrite(back_up(app.open_vault, app.settings, shelf).archive, smuggle(name))
     with pytest.raises(UsageError, match="not to be trusted"):
-        restored(bad, tmp_path / "new", server)
+        restore(bad, tmp_path / "new", server)
     assert not list(tmp_path.rglob("evil"))
     assert not (tmp_path / "new/.chyme/vault.db").exists()
 
@@ -473,9 +479,9 @@ def test_no_name_in_an_archive_leads_out_of_it(app: App, shelf: Path, tmp_path: 
 def test_files_of_chymes_own_folder_are_not_taken_from_an_archive(
     app: App, shelf: Path, tmp_path: Path, server: Path, name: str
 ) -> None:
-    bad = rewritten(back_up(app.open_vault, app.settings, shelf).archive, smuggled(name))
+    bad = rewrite(back_up(app.open_vault, app.settings, shelf).archive, smuggle(name))
     with pytest.raises(UsageError, match="chyme's own folder"):
-        restored(bad, tmp_path / "new", server)
+        restore(bad, tmp_path / "new", server)
     assert not (tmp_path / "new").exists()
 
 
@@ -494,7 +500,7 @@ def test_nothing_in_the_trash_of_an_archive_is_brought_back_into_chymes_own_fold
             manifest["parts"][at] |= {"size": len(note), "sha256": hashlib.sha256(note).hexdigest()}
 
         new = tmp_path / path.replace("/", " ")
-        restored(rewritten(made.archive, change), new, server)
+        restore(rewrite(made.archive, change), new, server)
         with open_app(new) as again:
             assert again.trash.list_all() == []
             with pytest.raises(UsageError, match="not in the trash"):
@@ -502,33 +508,33 @@ def test_nothing_in_the_trash_of_an_archive_is_brought_back_into_chymes_own_fold
 
 
 @pytest.mark.parametrize("date", ["nan", "inf", "-inf", "1e300", "-1e300", "9223372036854775808"])
-def test_a_time_that_cannot_be_is_refused_in_a_sentence(
+def test_an_impossible_time_is_refused_in_a_sentence(
     app: App, shelf: Path, tmp_path: Path, server: Path, date: str
 ) -> None:
-    bad = rewritten(back_up(app.open_vault, app.settings, shelf).archive, smuggled("files/evil"), {"files/evil": date})
+    bad = rewrite(back_up(app.open_vault, app.settings, shelf).archive, smuggle("files/evil"), {"files/evil": date})
     with pytest.raises(UsageError, match="an impossible time"):
-        restored(bad, tmp_path / "new", server)
+        restore(bad, tmp_path / "new", server)
     assert check(bad)
     assert not (tmp_path / "new/evil").exists()
 
 
 @pytest.mark.parametrize("date", ["-1e10", "253402300800.5", "1e17"])
-def test_a_time_long_ago_or_far_away_is_none_of_our_business(
+def test_a_time_long_ago_or_far_in_the_future_is_accepted(
     app: App, shelf: Path, tmp_path: Path, server: Path, date: str
 ) -> None:
-    odd = rewritten(back_up(app.open_vault, app.settings, shelf).archive, smuggled("files/odd"), {"files/odd": date})
-    assert restored(odd, tmp_path / "new", server).files == 1
+    odd = rewrite(back_up(app.open_vault, app.settings, shelf).archive, smuggle("files/odd"), {"files/odd": date})
+    assert restore(odd, tmp_path / "new", server).files == 1
 
 
 @pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.CHRTYPE, tarfile.FIFOTYPE, tarfile.DIRTYPE])
 def test_nothing_but_plain_files_is_taken_from_an_archive(
     app: App, shelf: Path, tmp_path: Path, server: Path, kind: bytes
 ) -> None:
-    bad = rewritten(
-        back_up(app.open_vault, app.settings, shelf).archive, smuggled("files/evil", b""), {}, **{"files/evil": kind}
+    bad = rewrite(
+        back_up(app.open_vault, app.settings, shelf).archive, smuggle("files/evil", b""), {}, **{"files/evil": kind}
     )
     with pytest.raises(UsageError, match="not to be trusted"):
-        restored(bad, tmp_path / "new", server)
+        restore(bad, tmp_path / "new", server)
     assert check(bad)
     assert not os.path.lexists(tmp_path / "new/evil")
 
@@ -542,36 +548,36 @@ def test_a_linked_folder_in_the_vault_leads_no_file_out_of_it(
     outside.mkdir()
     new.mkdir()
     (new / "sub").symlink_to(outside)
-    assert restored(made.archive, new, server).kept == ("files/sub/plan.md",)
+    assert restore(made.archive, new, server).kept == ("files/sub/plan.md",)
     assert list(outside.iterdir()) == []
 
 
-def test_a_part_that_nobody_named_is_refused(app: App, shelf: Path, tmp_path: Path, server: Path) -> None:
+def test_a_part_that_the_manifest_does_not_name_is_refused(app: App, shelf: Path, tmp_path: Path, server: Path) -> None:
     def change(manifest: dict[str, Any], entries: list[Entry]) -> None:
         entries.append(("files/more.txt", b"more"))
 
-    bad = rewritten(back_up(app.open_vault, app.settings, shelf).archive, change)
+    bad = rewrite(back_up(app.open_vault, app.settings, shelf).archive, change)
     assert check(bad)
     with pytest.raises(UsageError, match="not what its manifest says"):
-        restored(bad, tmp_path / "new", server)
+        restore(bad, tmp_path / "new", server)
 
 
 @pytest.mark.parametrize("field", ["size", "sha256"])
-def test_a_part_that_is_not_what_it_was_is_refused(
+def test_a_part_that_does_not_match_the_manifest_is_refused(
     app: App, shelf: Path, tmp_path: Path, server: Path, field: str
 ) -> None:
     def change(manifest: dict[str, Any], entries: list[Entry]) -> None:
         manifest["parts"][0][field] = 1 if field == "size" else "0" * 64
 
-    letter(app)
+    put_letter(app)
     made = back_up(app.open_vault, app.settings, shelf)
     new = tmp_path / "new"
-    restored(made.archive, new, server)
+    restore(made.archive, new, server)
     before = (new / ".chyme/vault.db").read_bytes()
-    bad = rewritten(made.archive, change)
+    bad = rewrite(made.archive, change)
     assert check(bad)
     with pytest.raises(UsageError):
-        restored(bad, new, server)
+        restore(bad, new, server)
     assert (new / ".chyme/vault.db").read_bytes() == before
     assert not list((new / ".chyme").glob(".chyme-restore-*"))
 
@@ -580,29 +586,29 @@ def test_a_newer_archive_is_refused_with_the_way_out(app: App, shelf: Path, tmp_
     def change(manifest: dict[str, Any], entries: list[Entry]) -> None:
         manifest["schema"] = 9999
 
-    bad = rewritten(back_up(app.open_vault, app.settings, shelf).archive, change)
+    bad = rewrite(back_up(app.open_vault, app.settings, shelf).archive, change)
     with pytest.raises(UsageError, match="upgrade chyme"):
-        restored(bad, tmp_path / "new", server)
+        restore(bad, tmp_path / "new", server)
 
 
 @pytest.mark.parametrize("share", [0.0, 0.3, 0.9, 0.999])
 def test_an_archive_that_is_cut_short_is_refused(
     app: App, shelf: Path, tmp_path: Path, server: Path, share: float
 ) -> None:
-    letter(app)
+    put_letter(app)
     data = back_up(app.open_vault, app.settings, shelf).archive.read_bytes().rstrip(b"\0")
     short = shelf / "short.tar"
     short.write_bytes(data[: int(len(data) * share)])
     assert check(short)
     with pytest.raises(UsageError):
-        restored(short, tmp_path / "new", server)
+        restore(short, tmp_path / "new", server)
     assert not (tmp_path / "new/.chyme/vault.db").exists()
 
 
 def test_an_older_backup_is_brought_up_to_date_when_it_is_opened(
     app: App, shelf: Path, tmp_path: Path, server: Path
 ) -> None:
-    """An archive of schema 7, as it was before there was any 8."""
+    """The archive has schema 7, as it was before schema 8 existed."""
     from chyme.core.store.sqlite.database import _apply, connect, migrations
 
     old = shelf / "vault.db"
@@ -617,25 +623,25 @@ def test_an_older_backup_is_brought_up_to_date_when_it_is_opened(
         manifest["schema"] = 7
         manifest["parts"][0] |= {"size": len(data), "sha256": hashlib.sha256(data).hexdigest()}
 
-    restored(rewritten(back_up(app.open_vault, app.settings, shelf).archive, change), tmp_path / "new", server)
+    restore(rewrite(back_up(app.open_vault, app.settings, shelf).archive, change), tmp_path / "new", server)
     with open_app(tmp_path / "new") as again:
         assert again.documents.problems() == []
         assert again.database.read().execute("PRAGMA user_version").fetchone()[0] == migrations()[-1][0]
 
 
 def test_a_damaged_database_is_found_by_looking_into_the_archive(app: App, shelf: Path) -> None:
-    """Hashes agree, and yet: it was broken before it was backed up."""
+    """The hashes agree: the database was broken before it was backed up."""
 
     def change(manifest: dict[str, Any], entries: list[Entry]) -> None:
         data = entries[0][1][:4096] + b"\0" * 4096 + entries[0][1][8192:]
         entries[0] = ("state/vault.db", data)
         manifest["parts"][0]["sha256"] = hashlib.sha256(data).hexdigest()
 
-    letter(app)
-    assert check(rewritten(back_up(app.open_vault, app.settings, shelf).archive, change))
+    put_letter(app)
+    assert check(rewrite(back_up(app.open_vault, app.settings, shelf).archive, change))
 
 
-def test_a_file_that_shrinks_while_it_is_read_is_told(app: App, shelf: Path) -> None:
+def test_a_file_that_shrinks_while_it_is_read_is_reported(app: App, shelf: Path) -> None:
     from chyme.application.backup.archive import ArchiveWriter
 
     with (shelf / "x.tar").open("wb") as stream:
@@ -665,7 +671,7 @@ def test_leftovers_of_a_killed_backup_are_swept(app: App, shelf: Path) -> None:
     (dead / "lock").touch()
     (dead / "archive").write_bytes(b"half")
     made: BackupResult = back_up(app.open_vault, app.settings, shelf)
-    assert [one.name for one in shelf.iterdir()] == [made.archive.name]
+    assert [path.name for path in shelf.iterdir()] == [made.archive.name]
 
 
 def test_the_cache_of_vectors_goes_with_the_state_it_belonged_to(
@@ -673,7 +679,7 @@ def test_the_cache_of_vectors_goes_with_the_state_it_belonged_to(
 ) -> None:
     made = back_up(app.open_vault, app.settings, shelf)
     new = tmp_path / "new"
-    restored(made.archive, new, server)
+    restore(made.archive, new, server)
     (new / ".chyme/vectors").mkdir()
-    restored(made.archive, new, server)
+    restore(made.archive, new, server)
     assert not (new / ".chyme/vectors").exists()

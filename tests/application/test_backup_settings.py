@@ -1,4 +1,4 @@
-"""Settings of a backup come along, but never say where this vault keeps its things."""
+"""Settings of a backup are restored, but never decide the folders of this vault."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from chyme.application.backup.portable_settings import merge_settings
 
 
 @pytest.mark.parametrize("text", ["", "port = 7\n", "# mine\nport = 7  # lucky\r\nllm_key = '''a\nb'''\n"])
-def test_what_may_come_along_is_left_as_it_is(text: str) -> None:
+def test_settings_that_may_be_restored_are_left_unchanged(text: str) -> None:
     assert merge_settings(text, {"port": 1}) == text
 
 
@@ -33,26 +33,26 @@ def test_what_may_come_along_is_left_as_it_is(text: str) -> None:
         'state_dir = "/a"\n"server_dir" = "/b"',
     ],
 )
-def test_where_things_lie_is_left_out_however_it_is_written(line: str) -> None:
+def test_folders_of_the_backup_are_left_out_however_they_are_written(line: str) -> None:
     for text in (f"port = 7\n# lucky\n{line}\n", f"port = 7\n# lucky\n{line}"):
         assert tomllib.loads(merge_settings(text, {})) == {"port": 7}
         own = {"state_dir": "/here\n\"quoted\" \x7f 'ü'", "port": 8}
         assert tomllib.loads(merge_settings(text, own)) == {"state_dir": own["state_dir"], "port": 7}
 
 
-def test_comments_stay_where_a_line_is_left_out() -> None:
-    told = merge_settings('# mine\nport = 7\n"state_dir" = "/there"\n', {})
-    assert "# mine\nport = 7\n" in told
-    assert "# left out by 'chyme restore': \"state_dir\"" in told
+def test_comments_stay_when_a_line_is_left_out() -> None:
+    merged = merge_settings('# mine\nport = 7\n"state_dir" = "/there"\n', {})
+    assert "# mine\nport = 7\n" in merged
+    assert "# left out by 'chyme restore': \"state_dir\"" in merged
 
 
-def test_where_things_lie_here_stays_when_the_backup_says_nothing_of_it() -> None:
-    told = merge_settings("# mine\nport = 7\n", {"state_dir": "/here", "llm_key": "mine"})
-    assert tomllib.loads(told) == {"port": 7, "state_dir": "/here"}
-    assert "# mine" in told
+def test_folders_of_this_vault_stay_when_the_backup_has_none() -> None:
+    merged = merge_settings("# mine\nport = 7\n", {"state_dir": "/here", "llm_key": "mine"})
+    assert tomllib.loads(merged) == {"port": 7, "state_dir": "/here"}
+    assert "# mine" in merged
 
 
-def test_values_of_every_kind_survive_being_written_anew() -> None:
+def test_values_of_every_kind_survive_being_rewritten() -> None:
     values: dict[str, Any] = {
         "a": True,
         "b": 1,
@@ -66,6 +66,6 @@ def test_values_of_every_kind_survive_being_written_anew() -> None:
 
 
 @pytest.mark.parametrize("text", ["port = ", "\0", "state_dir = 1\nstate_dir = 2", "[" * 100_000])
-def test_what_is_no_toml_is_refused(text: str) -> None:
+def test_invalid_toml_is_refused(text: str) -> None:
     with pytest.raises(ValueError):
         merge_settings(text, {})

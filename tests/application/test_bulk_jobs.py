@@ -19,13 +19,13 @@ from chyme.model import Lane, Mode, Output, iso
 from chyme.search.search import Search
 from chyme.search.sqlite_index import SqliteIndex
 
-pytestmark = pytest.mark.slow  # a little each, and they are many
+pytestmark = pytest.mark.slow  # each test is quick, but there are many
 
 ALL = Selection(everything=True)
 
 
 class Jobs:
-    """A vault with jobs, worked on when told."""
+    """A vault with bulk jobs. It works only when a test calls `work` or `run`."""
 
     def __init__(self, bench: Bench) -> None:
         self.bench = bench
@@ -42,17 +42,17 @@ class Jobs:
         self.work()
 
     def work(self) -> None:
-        """Carry every file that is due, in all lanes."""
+        """Process every file that is due, in all lanes."""
         for lane in Lane:
             while due := digest_queue.list_due(self.bench.db, iso(self.bench.clock.now), 1000, lane=lane):
-                for one in due:
-                    self.bench.process(one.file_id)
+                for digest in due:
+                    self.bench.process(digest.file_id)
 
     def work_in(self, lane: Lane) -> None:
-        """Carry what is due in one lane, and leave all others to themselves."""
+        """Process the files that are due in one lane, and leave the other lanes alone."""
         while due := digest_queue.list_due(self.bench.db, iso(self.bench.clock.now), 1000, lane=lane):
-            claims = self.bench.coordinator.claim([one.file_id for one in due], frozenset({lane}))
-            self.bench.coordinator.run_claims([one for one in claims if isinstance(one, Claim)])
+            claims = self.bench.coordinator.claim([digest.file_id for digest in due], frozenset({lane}))
+            self.bench.coordinator.run_claims([claim for claim in claims if isinstance(claim, Claim)])
 
     def states(self, name: str) -> list[str]:
         return [self.bench.digest(file.id, name)[0] for file in files.below(self.bench.db, "")]
@@ -70,10 +70,10 @@ def jobs(bench: Callable[..., Bench]) -> Iterator[Callable[..., Jobs]]:
 
 
 def test_a_job_makes_everything_again_a_few_files_at_a_time(jobs: Callable[..., Jobs]) -> None:
-    one, two = Told("one"), Told("two")
-    house = jobs(one, two)
+    digester_one, digester_two = Told("one"), Told("two")
+    house = jobs(digester_one, digester_two)
     house.fill(MAX_REQUESTED + 10)
-    one.calls = two.calls = 0
+    digester_one.calls = digester_two.calls = 0
 
     job = house.bulk.start(ALL, ["one"])
     assert (job.state, job.total, job.left) == ("running", MAX_REQUESTED + 10, MAX_REQUESTED + 10)
@@ -85,11 +85,11 @@ def test_a_job_makes_everything_again_a_few_files_at_a_time(jobs: Callable[..., 
 
     ended = house.bulk.job(job.id)
     assert (ended.state, ended.done, ended.failed, ended.left) == ("done", MAX_REQUESTED + 10, 0, 0)
-    assert (one.calls, two.calls) == (MAX_REQUESTED + 10, 0)
+    assert (digester_one.calls, digester_two.calls) == (MAX_REQUESTED + 10, 0)
     assert store.count_asked(house.bench.db) == (0, 0)
 
 
-def test_the_plan_changes_nothing_and_tells_what_models_may_be_asked(jobs: Callable[..., Jobs]) -> None:
+def test_a_plan_changes_nothing_and_counts_the_files_that_a_model_would_see(jobs: Callable[..., Jobs]) -> None:
     house = jobs(Told("text"), Told("tags", reads=("text",), provider="llm"), Told("other"))
     house.fill(4)
     (house.bench.root / "private.txt").write_text("mine")
@@ -98,13 +98,13 @@ def test_the_plan_changes_nothing_and_tells_what_models_may_be_asked(jobs: Calla
 
     plan = house.bulk.plan(ALL, ["text"])
     assert (plan.files, plan.digests, plan.by_digester) == (5, 5, {"text": 5})
-    assert (plan.asks_models, plan.providers) == (4, {"llm": 4})  # tags read the text, and private files stay here
+    assert (plan.asks_models, plan.providers) == (4, {"llm": 4})  # tags read the text; the private file is not sent
     assert house.bulk.plan(ALL, ["other"]).providers == {}
     assert set(house.states("text")) == {"completed"}
     assert house.bulk.list_jobs() == []
 
 
-def test_a_hundred_clicks_make_one_job_and_a_finished_one_never_blocks_another(jobs: Callable[..., Jobs]) -> None:
+def test_a_hundred_clicks_make_one_job_and_a_finished_job_never_blocks_another(jobs: Callable[..., Jobs]) -> None:
     house = jobs(Told("one"), Told("two"))
     house.fill(3)
     ids = {house.bulk.start(ALL, ["one"]).id for _ in range(100)}
@@ -116,28 +116,28 @@ def test_a_hundred_clicks_make_one_job_and_a_finished_one_never_blocks_another(j
 
 
 def test_a_paused_job_begins_with_no_more_files(jobs: Callable[..., Jobs]) -> None:
-    one = Told("one")
-    house = jobs(one)
+    digester = Told("one")
+    house = jobs(digester)
     house.fill(MAX_REQUESTED * 2)
-    one.calls = 0
+    digester.calls = 0
     job = house.bulk.start(ALL, ["one"])
     house.bulk.advance()
     paused = house.bulk.pause(job.id)
     assert (paused.state, paused.under_way) == ("paused", MAX_REQUESTED)
     assert house.bulk.start(ALL, ["one"]).id == job.id
     house.run(3)
-    assert (house.bulk.job(job.id).done, one.calls) == (MAX_REQUESTED, MAX_REQUESTED)
+    assert (house.bulk.job(job.id).done, digester.calls) == (MAX_REQUESTED, MAX_REQUESTED)
     assert (house.bulk.count_waiting_files(), house.bulk.job(job.id).under_way, house.bulk.advance()) == (0, 0, False)
     assert house.bulk.resume(job.id).state == "running"
     house.run()
-    assert (house.bulk.job(job.id).state, one.calls) == ("done", MAX_REQUESTED * 2)
+    assert (house.bulk.job(job.id).state, digester.calls) == ("done", MAX_REQUESTED * 2)
 
 
 def test_a_cancelled_job_leaves_the_other_files_as_they_are_and_counts_those_it_had_begun_with(
     jobs: Callable[..., Jobs],
 ) -> None:
-    one = Told("one")
-    house = jobs(one)
+    digester = Told("one")
+    house = jobs(digester)
     house.fill(MAX_REQUESTED * 2)
     job = house.bulk.start(ALL, ["one"])
     house.bulk.advance()
@@ -150,21 +150,21 @@ def test_a_cancelled_job_leaves_the_other_files_as_they_are_and_counts_those_it_
     ended = house.bulk.job(job.id)
     assert (ended.state, ended.done, ended.under_way) == ("cancelled", MAX_REQUESTED, 0)
     for change in (house.bulk.pause, house.bulk.resume, house.bulk.cancel):
-        assert change(job.id) == ended  # what is over stays so
+        assert change(job.id) == ended  # a finished job does not change
 
 
 def test_files_that_fail_or_vanish_are_counted_as_such(jobs: Callable[..., Jobs]) -> None:
-    one = Told("one")
-    house = jobs(one)
+    digester = Told("one")
+    house = jobs(digester)
     house.fill(4)
-    make = one.make
+    make = digester.make
 
     def sometimes(source: object) -> list[Output]:
         if source.file.name == "001.txt":  # type: ignore[attr-defined]
             raise UnreadableFile("001.txt: is broken; mend it")
         return make(source)  # type: ignore[arg-type]
 
-    one.make = sometimes
+    digester.make = sometimes
     job = house.bulk.start(ALL, ["one"])
     (house.bench.root / "002.txt").unlink()
     house.bench.scanner.scan()
@@ -187,10 +187,10 @@ def test_retry_makes_only_what_failed(jobs: Callable[..., Jobs]) -> None:
 
 
 def test_a_failure_that_is_tried_again_is_not_over(jobs: Callable[..., Jobs]) -> None:
-    one = Told("one")
-    house = jobs(one)
+    digester = Told("one")
+    house = jobs(digester)
     house.fill(1)
-    one.make = fails(ChildCrashed("it died"))
+    digester.make = fails(ChildCrashed("it died"))
     job = house.bulk.start(ALL, ["one"])
     for _ in range(2):
         house.run(2)
@@ -200,11 +200,11 @@ def test_a_failure_that_is_tried_again_is_not_over(jobs: Callable[..., Jobs]) ->
     assert (house.bulk.job(job.id).state, house.bulk.job(job.id).failed) == ("done", 1)
 
 
-def test_outdated_makes_only_what_an_older_recipe_made_and_keeps_it_meanwhile(jobs: Callable[..., Jobs]) -> None:
-    one, two = Told("one"), Told("two")
-    house = jobs(one, two)
+def test_outdated_remakes_only_digests_of_an_older_recipe_and_keeps_them_meanwhile(jobs: Callable[..., Jobs]) -> None:
+    digester_one, digester_two = Told("one"), Told("two")
+    house = jobs(digester_one, digester_two)
     house.fill(2)
-    vars(one)["recipe"] = "another"
+    vars(digester_one)["recipe"] = "another"
     assert house.bulk.plan(ALL, None, Mode.OUTDATED).by_digester == {"one": 2}
     job = house.bulk.start(ALL, None, Mode.OUTDATED)
     house.bulk.advance()
@@ -216,20 +216,20 @@ def test_outdated_makes_only_what_an_older_recipe_made_and_keeps_it_meanwhile(jo
     assert house.bulk.plan(ALL, None, Mode.OUTDATED).files == 0
 
 
-def test_what_is_made_again_is_made_not_copied(jobs: Callable[..., Jobs]) -> None:
-    one = Told("one")
-    house = jobs(one)
+def test_a_digest_that_is_made_again_is_not_copied(jobs: Callable[..., Jobs]) -> None:
+    digester = Told("one")
+    house = jobs(digester)
     for number in range(3):
         (house.bench.root / f"{number}.txt").write_text("the same")
     house.bench.scanner.scan()
     house.work()
-    assert one.calls == 1  # copies cost nothing
+    assert digester.calls == 1  # copies cost nothing
     house.bulk.start(ALL, ["one"])
     house.run()
-    assert one.calls == 4
+    assert digester.calls == 4
 
 
-def test_what_a_person_waits_for_comes_before_a_job(jobs: Callable[..., Jobs]) -> None:
+def test_a_new_file_comes_before_the_files_of_a_job(jobs: Callable[..., Jobs]) -> None:
     house = jobs(Told("one"))
     house.fill(5)
     house.bulk.start(ALL, ["one"])
@@ -239,7 +239,7 @@ def test_what_a_person_waits_for_comes_before_a_job(jobs: Callable[..., Jobs]) -
     assert first.file_id == new
 
 
-def test_recordings_that_take_hours_hold_up_nobody_else(jobs: Callable[..., Jobs]) -> None:
+def test_recordings_that_take_hours_delay_no_other_file(jobs: Callable[..., Jobs]) -> None:
     speech = Told("speech", lane=Lane.LONG, applies=lambda file: file.name < "100")
     house = jobs(Told("one"), speech)
     for number in range(2 * MAX_SLOW):
@@ -253,14 +253,14 @@ def test_recordings_that_take_hours_hold_up_nobody_else(jobs: Callable[..., Jobs
         house.bulk.advance()
         house.work_in(Lane.ORDINARY)
     house.bulk.advance()
-    told = house.bulk.job(job.id)
-    assert told.done == MAX_REQUESTED + 10
-    assert MAX_SLOW <= told.under_way < MAX_SLOW + MAX_REQUESTED
+    status = house.bulk.job(job.id)
+    assert status.done == MAX_REQUESTED + 10
+    assert MAX_SLOW <= status.under_way < MAX_SLOW + MAX_REQUESTED
     house.run()
     assert (house.bulk.job(job.id).state, house.bulk.job(job.id).done) == ("done", 2 * MAX_SLOW + MAX_REQUESTED + 10)
 
 
-def test_what_jobs_have_not_asked_for_yet_is_to_come(jobs: Callable[..., Jobs]) -> None:
+def test_digests_that_jobs_have_not_requested_yet_count_as_upcoming(jobs: Callable[..., Jobs]) -> None:
     house = jobs(Told("one"), Told("two"), Told("few", applies=lambda file: file.name.endswith("0.txt")))
     house.fill(300)
     job = house.bulk.start(ALL, ["one", "few"])
@@ -276,24 +276,26 @@ def test_what_jobs_have_not_asked_for_yet_is_to_come(jobs: Callable[..., Jobs]) 
     assert (house.bulk.count_upcoming_digests(), house.bulk.count_waiting_files()) == ({}, 0)
 
 
-def test_what_failed_in_the_end_was_asked_for_no_longer_and_what_is_tried_again_is_made_not_copied(
+def test_a_final_failure_ends_the_request_and_a_retry_is_made_not_copied(
     jobs: Callable[..., Jobs],
 ) -> None:
-    one = Told("one")
-    house = jobs(one)
+    digester = Told("one")
+    house = jobs(digester)
     for number in range(2):
         (house.bench.root / f"{number}.txt").write_text("the same")
     house.bench.scanner.scan()
     house.work()
-    made, first = one.make, house.bench.file("0.txt").id
-    one.make = lambda source: fails(ChildCrashed("it died"))(source) if source.file.id == first else made(source)
+    original_make, first = digester.make, house.bench.file("0.txt").id
+    digester.make = lambda source: (
+        fails(ChildCrashed("it died"))(source) if source.file.id == first else original_make(source)
+    )
     house.bulk.start(ALL, ["one"])
     house.run(2)
-    one.calls, one.make = 0, made
+    digester.calls, digester.make = 0, original_make
     house.bench.clock.forward(3600)
     house.run()
-    assert one.calls == 1
-    one.make = fails(UnreadableFile("it is broken; mend it"))
+    assert digester.calls == 1
+    digester.make = fails(UnreadableFile("it is broken; mend it"))
     house.bulk.start(ALL, ["one"])
     house.run()
     assert house.states("one") == ["failed", "failed"]
@@ -321,7 +323,7 @@ def test_selections_narrow_each_other(jobs: Callable[..., Jobs]) -> None:
     "selection",
     [Selection(), Selection(query="  "), Selection(paths=("nowhere",)), Selection(query="x", everything=True)],
 )
-def test_what_makes_no_sense_is_refused(jobs: Callable[..., Jobs], selection: Selection) -> None:
+def test_a_request_that_makes_no_sense_is_refused(jobs: Callable[..., Jobs], selection: Selection) -> None:
     house = jobs(Told("one"))
     with pytest.raises(UsageError):
         house.bulk.start(selection, ["one"])
@@ -336,15 +338,15 @@ def test_a_job_goes_on_where_another_process_left_it(tmp_path: Path, clock: Cloc
     root = tmp_path / "again"
     root.mkdir()
 
-    def opened(*registry: Digester) -> Jobs:
+    def open_jobs(*registry: Digester) -> Jobs:
         return Jobs(Bench(root, clock, *registry))
 
-    first = opened(Told("one"))
+    first = open_jobs(Told("one"))
     first.fill(MAX_REQUESTED + 5)
     job = first.bulk.start(ALL, ["one"])
     first.bulk.advance()
     first.bench.close()
-    second = opened(Told("one"))
+    second = open_jobs(Told("one"))
     second.run()
     ended = second.bulk.job(job.id)
     assert (ended.state, ended.done) == ("done", MAX_REQUESTED + 5)
@@ -352,20 +354,20 @@ def test_a_job_goes_on_where_another_process_left_it(tmp_path: Path, clock: Cloc
 
 
 def test_two_processes_ask_for_each_file_once(jobs: Callable[..., Jobs]) -> None:
-    one = Told("one")
-    house = jobs(one)
+    digester = Told("one")
+    house = jobs(digester)
     house.fill(MAX_REQUESTED * 2)
-    one.calls = 0
+    digester.calls = 0
     other = Jobs(house.bench)
     job = house.bulk.start(ALL, ["one"])
     for _ in range(10):
         house.bulk.advance()
         other.bulk.advance()
         house.work()
-    assert (house.bulk.job(job.id).state, one.calls) == ("done", MAX_REQUESTED * 2)
+    assert (house.bulk.job(job.id).state, digester.calls) == ("done", MAX_REQUESTED * 2)
 
 
-def test_jobs_that_were_over_long_ago_are_forgotten(jobs: Callable[..., Jobs]) -> None:
+def test_jobs_that_finished_long_ago_are_forgotten(jobs: Callable[..., Jobs]) -> None:
     house = jobs(Told("one"))
     house.fill(1)
     house.bulk.start(ALL, ["one"])

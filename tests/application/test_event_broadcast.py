@@ -1,4 +1,4 @@
-"""What happens in a vault is read once and told to everybody, in order, and nobody slow holds up the others."""
+"""The events of a vault are read once and sent to all listeners in order. A slow listener does not delay the others."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Vault:
         found, self.stale = self.stale if before else [], []
         return NOW, found[:at_most]
 
-    def tell(self, *paths: str, detail: str | None = None) -> None:
+    def record(self, *paths: str, detail: str | None = None) -> None:
         def write(db: sqlite3.Connection) -> None:
             for path in paths:
                 events.record(db, NOW, "file", None, path, None, "new", detail)
@@ -59,11 +59,11 @@ def vault(tmp_path: Path) -> Iterator[Vault]:
         yield opened
 
 
-Said = list[tuple[str | None, str | None, Any]]  # id, event, data
+ParsedEvents = list[tuple[str | None, str | None, Any]]  # id, event, data
 
 
-def said(stream: bytes) -> Said:
-    found: Said = []
+def parse_events(stream: bytes) -> ParsedEvents:
+    found: ParsedEvents = []
     for block in stream.decode().split("\n\n"):
         fields = dict(line.split(": ", 1) for line in block.splitlines() if not line.startswith(":"))
         if "data" in fields:
@@ -72,13 +72,13 @@ def said(stream: bytes) -> Said:
 
 
 def paths_in(stream: bytes) -> list[str]:
-    return [data["path"] for _, event, data in said(stream) if event == "file"]
+    return [data["path"] for _, event, data in parse_events(stream) if event == "file"]
 
 
-async def heard_until(listener: Listener, enough: Callable[[bytes], object], seconds: float = AMPLE) -> bytes:
+async def receive_until(listener: Listener, is_enough: Callable[[bytes], object], seconds: float = AMPLE) -> bytes:
     stream = b""
     async with asyncio.timeout(seconds):
-        while not enough(stream):
+        while not is_enough(stream):
             stream += await listener.receive(1.0)
     return stream
 
@@ -93,11 +93,11 @@ def in_loop(work: Callable[[], Awaitable[None]]) -> None:
 def test_events_come_in_order_with_their_ids_and_the_status_first(vault: Vault) -> None:
     async def work() -> None:
         listener = vault.broadcast.listen()
-        first = await heard_until(listener, lambda stream: b"event: status" in stream)
+        first = await receive_until(listener, lambda stream: b"event: status" in stream)
         assert first.startswith(b"retry: 2000\nid: 0\n\n")
-        vault.tell("a.txt", "b.txt")
-        stream = await heard_until(listener, lambda stream: len(paths_in(stream)) == 2)
-        assert [(id_, event, data["path"]) for id_, event, data in said(stream) if event == "file"] == [
+        vault.record("a.txt", "b.txt")
+        stream = await receive_until(listener, lambda stream: len(paths_in(stream)) == 2)
+        assert [(id_, event, data["path"]) for id_, event, data in parse_events(stream) if event == "file"] == [
             ("1", "file", "a.txt"),
             ("2", "file", "b.txt"),
         ]
@@ -110,56 +110,58 @@ def test_a_name_with_line_ends_stays_within_its_event(vault: Vault) -> None:
     evil = "a\nevent: reset\ndata: {}\n\r\n\u2028.txt"
 
     async def work() -> None:
-        vault.tell("one", evil)
+        vault.record("one", evil)
         listener = vault.broadcast.listen(0)
-        stream = await heard_until(listener, lambda stream: len(paths_in(stream)) == 2)
+        stream = await receive_until(listener, lambda stream: len(paths_in(stream)) == 2)
         assert paths_in(stream) == ["one", evil]
-        assert "reset" not in [event for _, event, _ in said(stream)]
+        assert "reset" not in [event for _, event, _ in parse_events(stream)]
 
     in_loop(work)
 
 
-def test_who_comes_back_gets_what_was_missed_once_and_nothing_else(vault: Vault) -> None:
-    vault.tell(*(f"{number}.txt" for number in range(30)))
+def test_a_listener_that_reconnects_gets_missed_events_once_and_nothing_else(vault: Vault) -> None:
+    vault.record(*(f"{number}.txt" for number in range(30)))
 
     async def work() -> None:
-        here = vault.broadcast.listen()
-        await heard_until(here, lambda stream: b"status" in stream)
-        back = vault.broadcast.listen(after=12)
-        vault.tell("30.txt")
-        stream = await heard_until(back, lambda stream: "30.txt" in paths_in(stream))
-        assert [id_ for id_, event, _ in said(stream) if event == "file"] == [str(number) for number in range(13, 32)]
+        connected = vault.broadcast.listen()
+        await receive_until(connected, lambda stream: b"status" in stream)
+        reconnected = vault.broadcast.listen(after=12)
+        vault.record("30.txt")
+        stream = await receive_until(reconnected, lambda stream: "30.txt" in paths_in(stream))
+        assert [id_ for id_, event, _ in parse_events(stream) if event == "file"] == [
+            str(number) for number in range(13, 32)
+        ]
         assert stream.startswith(b"retry: 2000\nid: 12\n\n")
-        assert paths_in(await heard_until(here, lambda stream: "30.txt" in paths_in(stream))) == ["30.txt"]
+        assert paths_in(await receive_until(connected, lambda stream: "30.txt" in paths_in(stream))) == ["30.txt"]
 
     in_loop(work)
 
 
 @pytest.mark.parametrize("after", [2, 10**12], ids=["pruned", "of another vault"])
-def test_who_missed_what_is_forgotten_is_told_to_look_anew_and_then_hears_what_comes(vault: Vault, after: int) -> None:
-    vault.tell(*(f"{number}.txt" for number in range(10)))
+def test_a_listener_that_missed_deleted_events_is_reset_and_then_gets_new_events(vault: Vault, after: int) -> None:
+    vault.record(*(f"{number}.txt" for number in range(10)))
     vault.database.write(lambda db: db.execute("DELETE FROM events WHERE id <= 5"))
 
     async def work() -> None:
         listener = vault.broadcast.listen(after)
-        stream = await heard_until(listener, lambda stream: b"status" in stream)
-        assert next((id_, event) for id_, event, _ in said(stream)) == ("10", "reset")
+        stream = await receive_until(listener, lambda stream: b"status" in stream)
+        assert next((id_, event) for id_, event, _ in parse_events(stream)) == ("10", "reset")
         assert paths_in(stream) == []
-        vault.tell("new.txt")
-        assert paths_in(await heard_until(listener, paths_in)) == ["new.txt"]
+        vault.record("new.txt")
+        assert paths_in(await receive_until(listener, paths_in)) == ["new.txt"]
 
     in_loop(work)
 
 
-def test_all_events_pruned_is_no_reset_for_who_has_seen_them(vault: Vault) -> None:
-    vault.tell("a.txt", "b.txt")
+def test_pruning_all_events_does_not_reset_a_listener_that_has_seen_them(vault: Vault) -> None:
+    vault.record("a.txt", "b.txt")
     vault.database.write(lambda db: db.execute("DELETE FROM events"))
 
     async def work() -> None:
-        seen = await heard_until(vault.broadcast.listen(after=2), lambda stream: b"status" in stream)
-        missed = await heard_until(vault.broadcast.listen(after=1), lambda stream: b"status" in stream)
-        assert [event for _, event, _ in said(seen)] == ["status"]
-        assert [event for _, event, _ in said(missed)] == ["reset", "status"]
+        seen = await receive_until(vault.broadcast.listen(after=2), lambda stream: b"status" in stream)
+        missed = await receive_until(vault.broadcast.listen(after=1), lambda stream: b"status" in stream)
+        assert [event for _, event, _ in parse_events(seen)] == ["status"]
+        assert [event for _, event, _ in parse_events(missed)] == ["reset", "status"]
 
     in_loop(work)
 
@@ -168,36 +170,36 @@ def test_many_listeners_cost_as_many_reads_as_one(vault: Vault) -> None:
     async def work() -> None:
         listeners = [vault.broadcast.listen() for _ in range(50)]
         for listener in listeners:
-            await heard_until(listener, lambda stream: b"status" in stream)
+            await receive_until(listener, lambda stream: b"status" in stream)
         before = vault.broadcast.reads
         for number in range(5):
-            vault.tell(f"{number}.txt")
+            vault.record(f"{number}.txt")
             await asyncio.sleep(0.15)
         for listener in listeners:
-            stream = await heard_until(listener, lambda stream: len(paths_in(stream)) == 5)
+            stream = await receive_until(listener, lambda stream: len(paths_in(stream)) == 5)
             assert paths_in(stream) == [f"{number}.txt" for number in range(5)]
         assert vault.broadcast.reads - before <= 12
 
     in_loop(work)
 
 
-def test_who_is_too_slow_looks_anew_and_holds_up_nobody(vault: Vault) -> None:
+def test_a_slow_listener_is_reset_and_delays_no_other(vault: Vault) -> None:
     long, bursts = "x" * 900, MAX_PENDING_BYTES // (200 * 900) + 3
 
     async def work() -> None:
         slow, quick = vault.broadcast.listen(), vault.broadcast.listen()
-        await heard_until(quick, lambda stream: b"event: status" in stream)  # it is sent what comes from here on
+        await receive_until(quick, lambda stream: b"event: status" in stream)  # from here on it gets new events
         count = 0
         for burst in range(bursts):
-            vault.tell(*(f"{burst}-{number}" for number in range(200)), detail=long)
-            stream = await heard_until(quick, lambda stream: len(paths_in(stream)) == 200)
+            vault.record(*(f"{burst}-{number}" for number in range(200)), detail=long)
+            stream = await receive_until(quick, lambda stream: len(paths_in(stream)) == 200)
             count += len(paths_in(stream))
         assert count == 200 * bursts
         assert sum(map(len, slow._pending)) <= MAX_PENDING_BYTES + 300_000
-        stream = await heard_until(slow, lambda stream: b"event: reset" in stream)
-        assert said(stream)[0][1] == "reset"
-        vault.tell("last")
-        assert paths_in(await heard_until(slow, lambda stream: "last" in paths_in(stream)))[-1] == "last"
+        stream = await receive_until(slow, lambda stream: b"event: reset" in stream)
+        assert parse_events(stream)[0][1] == "reset"
+        vault.record("last")
+        assert paths_in(await receive_until(slow, lambda stream: "last" in paths_in(stream)))[-1] == "last"
 
     in_loop(work)
 
@@ -205,74 +207,76 @@ def test_who_is_too_slow_looks_anew_and_holds_up_nobody(vault: Vault) -> None:
 def test_commits_of_other_processes_are_noticed(vault: Vault) -> None:
     async def work() -> None:
         listener = vault.broadcast.listen()
-        await heard_until(listener, lambda stream: b"status" in stream)
+        await receive_until(listener, lambda stream: b"status" in stream)
         with closing(sqlite3.connect(vault.database.path, isolation_level=None)) as other:
             events.record(other, NOW, "file", None, "theirs.txt", None, "new")
-        assert paths_in(await heard_until(listener, paths_in)) == ["theirs.txt"]
+        assert paths_in(await receive_until(listener, paths_in)) == ["theirs.txt"]
 
     in_loop(work)
 
 
-def test_the_status_is_told_when_it_changes_and_not_when_it_does_not(vault: Vault) -> None:
+def test_the_status_is_sent_only_when_it_changes(vault: Vault) -> None:
     async def work() -> None:
         listener = vault.broadcast.listen()
-        await heard_until(listener, lambda stream: b"status" in stream)
+        await receive_until(listener, lambda stream: b"status" in stream)
         vault.status = {"todo": 3, "running": 1}
-        vault.tell("a.txt")
-        stream = await heard_until(listener, lambda stream: b"event: status" in stream)
-        assert [data for _, event, data in said(stream) if event == "status"] == [{"todo": 3, "running": 1}]
+        vault.record("a.txt")
+        stream = await receive_until(listener, lambda stream: b"event: status" in stream)
+        assert [data for _, event, data in parse_events(stream) if event == "status"] == [{"todo": 3, "running": 1}]
         await asyncio.sleep(1.5)
-        vault.tell("b.txt")
-        stream = await heard_until(listener, paths_in)
+        vault.record("b.txt")
+        stream = await receive_until(listener, paths_in)
         stream += await listener.receive(1.5)
         assert b"event: status" not in stream
 
     in_loop(work)
 
 
-def test_what_stands_still_is_told_although_nothing_is_written(vault: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stale_document_is_reported_although_nothing_is_written(
+    vault: Vault, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(broadcasting, "STALE_POLL_SECONDS", 0.2)
 
     async def work() -> None:
         listener = vault.broadcast.listen()
-        await heard_until(listener, lambda stream: b"event: status" in stream)
+        await receive_until(listener, lambda stream: b"event: status" in stream)
         vault.stale = ["slow.pdf"]
-        told = said(await heard_until(listener, lambda stream: b"event: document" in stream))
-        assert [(id_, data["path"], data["status"]) for id_, event, data in told if event == "document"] == [
+        stream_events = parse_events(await receive_until(listener, lambda stream: b"event: document" in stream))
+        assert [(id_, data["path"], data["status"]) for id_, event, data in stream_events if event == "document"] == [
             (None, "slow.pdf", "stale")
         ]
         vault.stale = [f"{number}.pdf" for number in range(1000)]
-        assert b"event: document" not in await heard_until(listener, lambda stream: b"event: reset" in stream)
+        assert b"event: document" not in await receive_until(listener, lambda stream: b"event: reset" in stream)
 
     in_loop(work)
 
 
-def test_the_thread_lives_as_long_as_somebody_listens(vault: Vault) -> None:
+def test_the_thread_lives_as_long_as_there_are_listeners(vault: Vault) -> None:
     def broadcasters() -> int:
         return sum(thread.name == "chyme-broadcast" for thread in threading.enumerate())
 
     async def work() -> None:
         assert vault.broadcast._thread is None
-        one, two = vault.broadcast.listen(), vault.broadcast.listen()
-        await heard_until(one, lambda stream: b"status" in stream)
+        first_listener, second_listener = vault.broadcast.listen(), vault.broadcast.listen()
+        await receive_until(first_listener, lambda stream: b"status" in stream)
         assert vault.broadcast.listeners == 2
         thread = vault.broadcast._thread
         assert thread is not None
-        vault.broadcast.leave(one)
-        vault.broadcast.leave(two)
+        vault.broadcast.leave(first_listener)
+        vault.broadcast.leave(second_listener)
         thread.join(AMPLE)
         assert not thread.is_alive()
         assert vault.broadcast.listeners == 0
-        vault.tell("while-nobody-listened.txt")
+        vault.record("while-nobody-listened.txt")
         again = vault.broadcast.listen()
-        await heard_until(again, lambda stream: b"status" in stream)
-        vault.tell("now.txt")
-        assert paths_in(await heard_until(again, paths_in)) == ["now.txt"]
+        await receive_until(again, lambda stream: b"status" in stream)
+        vault.record("now.txt")
+        assert paths_in(await receive_until(again, paths_in)) == ["now.txt"]
 
     in_loop(work)
 
 
-def test_closing_sends_everybody_home_and_lets_nobody_in(vault: Vault) -> None:
+def test_closing_ends_all_listeners_and_refuses_new_listeners(vault: Vault) -> None:
     async def work() -> None:
         listener = vault.broadcast.listen()
         vault.broadcast.stop()
@@ -295,38 +299,38 @@ def test_too_many_listeners_are_refused(vault: Vault) -> None:
     in_loop(work)
 
 
-def test_nobody_alone_takes_all_the_places(vault: Vault) -> None:
+def test_a_single_user_cannot_take_all_the_places(vault: Vault) -> None:
     async def work() -> None:
         listeners = [vault.broadcast.listen(user="user 1") for _ in range(MAX_PER_USER)]
         with pytest.raises(VaultError, match="you listen 20 times already"):
             vault.broadcast.listen(user="user 1")
         vault.broadcast.listen(user="user 2")
-        await heard_until(listeners[0], lambda stream: b"status" in stream)
+        await receive_until(listeners[0], lambda stream: b"status" in stream)
         with pytest.raises(VaultError):
-            vault.broadcast.listen(user="user 1")  # also when all of them were welcomed
+            vault.broadcast.listen(user="user 1")  # also after all of them have received their first status
         vault.broadcast.leave(listeners[0])
         vault.broadcast.listen(user="user 1")
 
     in_loop(work)
 
 
-def test_a_broadcaster_that_breaks_sends_everybody_home_to_come_back(vault: Vault) -> None:
+def test_a_broadcaster_that_breaks_ends_all_listeners_so_that_they_reconnect(vault: Vault) -> None:
     async def work() -> None:
         listener = vault.broadcast.listen()
-        await heard_until(listener, lambda stream: b"status" in stream)
+        await receive_until(listener, lambda stream: b"status" in stream)
         vault.status = {"todo": object()}
-        vault.tell("a.txt")
+        vault.record("a.txt")
         async with asyncio.timeout(10):
             await listener.ended.wait()
         vault.status = {"todo": 0}
         back = vault.broadcast.listen(0)
-        assert paths_in(await heard_until(back, paths_in)) == ["a.txt"]
+        assert paths_in(await receive_until(back, paths_in)) == ["a.txt"]
 
     in_loop(work)
 
 
 class Failing:
-    """A database that cannot be read a few times."""
+    """A database whose first reads raise the given errors."""
 
     def __init__(self, database: Database, *errors: Exception) -> None:
         self._database = database
@@ -341,32 +345,32 @@ class Failing:
         self._database.log_failure(where, what, error)
 
 
-def test_who_comes_while_the_database_cannot_be_read_is_welcomed_later(vault: Vault) -> None:
+def test_a_listener_that_connects_while_the_database_cannot_be_read_is_served_later(vault: Vault) -> None:
     async def work() -> None:
         failing: Any = Failing(vault.database, sqlite3.OperationalError("disk I/O error"))
         with closing(
             Broadcast(failing, threading.Event(), lambda: {"todo": 0}, vault.stale_since, lambda: None)
         ) as broadcast:
             listener = broadcast.listen(0)
-            vault.tell("a.txt")
-            assert paths_in(await heard_until(listener, paths_in)) == ["a.txt"]
+            vault.record("a.txt")
+            assert paths_in(await receive_until(listener, paths_in)) == ["a.txt"]
 
     in_loop(work)
 
 
-def test_a_pause_is_told_while_nothing_is_committed_and_so_is_its_end(vault: Vault) -> None:
+def test_the_start_and_the_end_of_a_pause_are_sent_although_nothing_is_committed(vault: Vault) -> None:
     async def work() -> None:
         listener = vault.broadcast.listen()
-        await heard_until(listener, lambda stream: b"event: status" in stream)
+        await receive_until(listener, lambda stream: b"event: status" in stream)
         for reason in ("the folder is gone", None):
             vault.pause = vault.status["paused"] = reason
-            stream = await heard_until(listener, lambda stream: b"event: status" in stream, AMPLE)
-            assert [data["paused"] for _, event, data in said(stream) if event == "status"] == [reason]
+            stream = await receive_until(listener, lambda stream: b"event: status" in stream, AMPLE)
+            assert [data["paused"] for _, event, data in parse_events(stream) if event == "status"] == [reason]
 
     in_loop(work)
 
 
-def test_why_events_cannot_be_read_is_told_once_to_each(vault: Vault) -> None:
+def test_each_listener_learns_once_why_events_cannot_be_read(vault: Vault) -> None:
     async def work() -> None:
         vault.status["paused"] = "the database is damaged"
         failing: Any = Failing(vault.database, *(sqlite3.OperationalError("disk I/O error") for _ in range(3)))
@@ -375,15 +379,17 @@ def test_why_events_cannot_be_read_is_told_once_to_each(vault: Vault) -> None:
         )
         with closing(broadcast):
             listener = broadcast.listen(0)
-            vault.tell("a.txt")
-            stream = await heard_until(listener, paths_in, AMPLE)
-            told = [event for _, event, _ in said(stream)]
-            assert told == ["status", "file"], "the reason comes once, before what can be read only later"
+            vault.record("a.txt")
+            stream = await receive_until(listener, paths_in, AMPLE)
+            event_types = [event for _, event, _ in parse_events(stream)]
+            assert event_types == ["status", "file"], (
+                "the reason comes once, before the events that can be read only later"
+            )
 
     in_loop(work)
 
 
-def test_who_comes_when_it_breaks_is_sent_home_as_well(vault: Vault) -> None:
+def test_a_listener_that_connects_when_the_broadcaster_breaks_is_ended_as_well(vault: Vault) -> None:
     async def work() -> None:
         failing: Any = Failing(vault.database, RuntimeError("who would have thought"))
         with closing(
@@ -396,6 +402,6 @@ def test_who_comes_when_it_breaks_is_sent_home_as_well(vault: Vault) -> None:
     in_loop(work)
 
 
-def test_details_are_cut_to_a_length_that_a_stream_bears() -> None:
-    told = broadcasting.format_event((1, NOW, "digest", "a", "tags", "failed", "x" * 100_000))
-    assert len(told) < 2000
+def test_details_are_cut_to_a_length_that_suits_a_stream() -> None:
+    formatted = broadcasting.format_event((1, NOW, "digest", "a", "tags", "failed", "x" * 100_000))
+    assert len(formatted) < 2000

@@ -1,4 +1,4 @@
-"""An export is plain files that say what chyme knows, safely named, and safe to open."""
+"""An export consists of plain files with what chyme knows. Their names are safe, and they are safe to open."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ def app(tmp_path: Path) -> Iterator[App]:
         yield opened
 
 
-def told(folder: Path, path: str) -> tuple[str, dict[str, object]]:
+def read_export(folder: Path, path: str) -> tuple[str, dict[str, object]]:
     return (folder / "files" / f"{path}.md").read_text(), json.loads((folder / "files" / f"{path}.json").read_text())
 
 
-def rows(folder: Path) -> list[dict[str, str]]:
+def read_rows(folder: Path) -> list[dict[str, str]]:
     with (folder / "documents.csv").open(newline="") as stream:
         return list(csv.DictReader(stream))
 
@@ -43,7 +43,7 @@ def test_every_file_has_its_text_and_all_that_is_known(app: App, tmp_path: Path)
     done = app.export.write(tmp_path / "out", spend=True)
 
     assert (done.files, done.unchanged) == (2, 0)
-    text, data = told(tmp_path / "out", "letters/one.txt")
+    text, data = read_export(tmp_path / "out", "letters/one.txt")
     assert text.splitlines()[:4] == [
         "---",
         'path: "letters/one.txt"',
@@ -52,28 +52,28 @@ def test_every_file_has_its_text_and_all_that_is_known(app: App, tmp_path: Path)
     ]
     assert data["edits"] == {"title": 'Say "hello": ---'}
     assert {"file", "document", "digests", "edits", "people"} <= set(data)
-    assert [row["path"] for row in rows(tmp_path / "out")] == ["letters/one.txt", "two.txt"]
+    assert [row["path"] for row in read_rows(tmp_path / "out")] == ["letters/one.txt", "two.txt"]
     assert json.loads((tmp_path / "out/tags.json").read_text())["tags"][0]["name"] == "letter"
     assert json.loads((tmp_path / "out/people.json").read_text()) == {"people": []}
     assert json.loads((tmp_path / "out/spend.json").read_text()) == {"by_day": [], "by_model": []}
 
 
-def test_the_text_is_what_was_read_once_and_in_order(app: App, tmp_path: Path) -> None:
+def test_the_text_is_exported_once_and_in_order(app: App, tmp_path: Path) -> None:
     from chyme.model import Passage
     from chyme.search.tables import passages
     from chyme.text.passages import cut_passages
 
-    said = " ".join(f"Sentence number {number} stands here." for number in range(400))
-    file = put(app, "long.txt", said)
-    spans = cut_passages(said)
-    pieces = [Passage("file", n, said[one.start : one.end], one) for n, one in enumerate(spans)]
+    content = " ".join(f"Sentence number {number} stands here." for number in range(400))
+    file = put(app, "long.txt", content)
+    spans = cut_passages(content)
+    pieces = [Passage("file", n, content[span.start : span.end], span) for n, span in enumerate(spans)]
     app.database.write(lambda db: passages.replace(db, file.id, "search-keyword", pieces))
-    assert sum(len(one.text) for one in pieces) > len(said)  # passages overlap
+    assert sum(len(passage.text) for passage in pieces) > len(content)  # passages overlap
 
     app.export.write(tmp_path / "out")
 
-    text = told(tmp_path / "out", "long.txt")[0].partition("\n---\n")[2]
-    assert "".join(text.split()) == "".join(said.split())
+    text = read_export(tmp_path / "out", "long.txt")[0].partition("\n---\n")[2]
+    assert "".join(text.split()) == "".join(content.split())
 
 
 @pytest.mark.parametrize("cell", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\tx", "\rx", "\nx", "  =cmd|' /C calc'!A0"])
@@ -82,11 +82,11 @@ def test_no_cell_is_taken_for_a_formula(app: App, tmp_path: Path, cell: str) -> 
     file = put(app, "a.txt")
     app.database.write(lambda db: db.execute("UPDATE documents SET title = ? WHERE file_id = ?", (cell, file.id)))
     app.export.write(tmp_path / "out")
-    assert rows(tmp_path / "out")[0]["title"].startswith("'")
+    assert read_rows(tmp_path / "out")[0]["title"].startswith("'")
 
 
 def test_ordinary_cells_are_left_as_they_are() -> None:
-    assert [escape_formula(one) for one in ("a=b", "", "2026-04-03", "don't")] == ["a=b", "", "2026-04-03", "don't"]
+    assert [escape_formula(cell) for cell in ("a=b", "", "2026-04-03", "don't")] == ["a=b", "", "2026-04-03", "don't"]
 
 
 def test_names_that_begin_like_a_formula_are_defused_as_well(app: App) -> None:
@@ -94,7 +94,7 @@ def test_names_that_begin_like_a_formula_are_defused_as_well(app: App) -> None:
     assert "".join(app.export.csv_lines()).splitlines()[1].startswith("'=cmd.txt,'=cmd.txt,")
 
 
-def test_done_again_it_writes_only_what_has_changed(app: App, tmp_path: Path) -> None:
+def test_a_second_export_writes_only_what_has_changed(app: App, tmp_path: Path) -> None:
     for number in range(5):
         put(app, f"{number}.txt")
     first = app.export.write(tmp_path / "out")
@@ -107,10 +107,10 @@ def test_done_again_it_writes_only_what_has_changed(app: App, tmp_path: Path) ->
     assert (first.written, first.unchanged) == (12, 0)
     assert (again.written, again.unchanged) == (3, 9)
     assert not (tmp_path / "out/.partial").exists()
-    assert 'title: "Another"' in told(tmp_path / "out", "1.txt")[0]
+    assert 'title: "Another"' in read_export(tmp_path / "out", "1.txt")[0]
 
 
-def test_artifacts_come_along_when_asked(app: App, tmp_path: Path) -> None:
+def test_artifacts_are_included_on_request(app: App, tmp_path: Path) -> None:
     put(app, "a.txt")
     page = artifacts.pack(Artifact("page.html", b"<p>captured</p>"))
     app.database.write(lambda db: artifacts.replace(db, "a.txt", "slug", [page], 0))
@@ -118,19 +118,19 @@ def test_artifacts_come_along_when_asked(app: App, tmp_path: Path) -> None:
     assert (tmp_path / "out/files/a.txt.artifacts/slug-page.html").read_bytes() == b"<p>captured</p>"
 
 
-def test_what_has_vanished_is_not_exported(app: App, tmp_path: Path) -> None:
+def test_a_vanished_file_is_not_exported(app: App, tmp_path: Path) -> None:
     file = put(app, "gone.txt")
     app.database.write(lambda db: files.mark_vanished(db, file.id, "2026-01-01T00:00:00.000000Z"))
     assert app.export.write(tmp_path / "out").files == 0
 
 
-def test_names_that_would_meet_are_kept_apart(app: App, tmp_path: Path) -> None:
+def test_names_that_would_collide_stay_different(app: App, tmp_path: Path) -> None:
     names = ["a", "a.md/b", "a.md_/b", "a.json/b", "a.artifacts/b", "people", "documents.csv", "é" * 120]
     for name in names:
         put(app, name, name)
     assert app.export.write(tmp_path / "out", artifacts=True).files == len(names)
     written = list((tmp_path / "out/files").rglob("*.json"))
-    assert sorted(json.loads(one.read_text())["file"]["path"] for one in written) == sorted(names)
+    assert sorted(json.loads(path.read_text())["file"]["path"] for path in written) == sorted(names)
 
 
 @pytest.mark.parametrize(
@@ -138,8 +138,8 @@ def test_names_that_would_meet_are_kept_apart(app: App, tmp_path: Path) -> None:
 )
 def test_no_path_leads_out_of_the_export(path: str) -> None:
     name = export_path(path)
-    assert not any(one in ("", ".", "..") for one in name.split("/"))
-    assert all(len(os.fsencode(one + ".artifacts")) <= 255 for one in name.split("/"))
+    assert not any(part in ("", ".", "..") for part in name.split("/"))
+    assert all(len(os.fsencode(part + ".artifacts")) <= 255 for part in name.split("/"))
     assert not any(ord(letter) < 32 for letter in name)
 
 

@@ -1,4 +1,4 @@
-"""How far a digestion is: counted from the database, estimated from what was seen, and told to everybody alike."""
+"""The progress of a digestion: counted from the database, estimated from measurements, and equal for all readers."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from chyme.application.vault_counts import CountCache
 from chyme.core.pipeline.attempt import AttemptResult
 from chyme.core.store import digests, events, files, remaining_work
 
-pytestmark = pytest.mark.slow  # a little each, and they are many
+pytestmark = pytest.mark.slow  # each test is quick, but there are many
 
-OVER = AttemptResult("a.txt", "tags", 0, 1, "completed", None, None, 1, "run", 0.2)
+FINISHED = AttemptResult("a.txt", "tags", 0, 1, "completed", None, None, 1, "run", 0.2)
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def app(tmp_path: Path) -> Iterator[App]:
         yield opened
 
 
-def test_what_is_left_is_counted_by_output_and_without_vanished_files(app: App) -> None:
+def test_remaining_work_is_counted_by_output_and_without_vanished_files(app: App) -> None:
     for name in ("a.txt", "b.txt", "c.txt"):
         put(app, name)
     db = app.database.read()
@@ -47,7 +47,7 @@ def test_what_is_left_is_counted_by_output_and_without_vanished_files(app: App) 
     assert app.progress.report().files == files.counts(db)[0] == 2
 
 
-def test_what_a_running_job_has_not_asked_for_yet_is_left_to_do(app: App) -> None:
+def test_digests_that_a_running_job_has_not_requested_yet_count_as_todo(app: App) -> None:
     for number in range(60):
         put(app, f"{number}.txt")
     app.database.write(lambda db: db.execute("UPDATE digests SET status = 'completed', settled = 1").rowcount)
@@ -56,7 +56,7 @@ def test_what_a_running_job_has_not_asked_for_yet_is_left_to_do(app: App) -> Non
     assert job.left == 60
 
 
-def test_retries_that_come_later_are_told_apart_and_by_their_time(app: App) -> None:
+def test_later_retries_are_counted_separately_and_by_their_time(app: App) -> None:
     for name in ("a.txt", "b.txt"):
         put(app, name)
     first, second = (file_at(app, name).id for name in ("a.txt", "b.txt"))
@@ -73,16 +73,16 @@ def test_retries_that_come_later_are_told_apart_and_by_their_time(app: App) -> N
             )
 
     app.database.write(fail)
-    told = app.progress.report()
+    report = app.progress.report()
 
-    assert (told.todo, told.running, told.again) == (0, 0, 2)
-    assert told.next_retry == "2026-01-01T00:00:00Z"
-    assert told.eta_seconds is None
+    assert (report.todo, report.running, report.again) == (0, 0, 2)
+    assert report.next_retry == "2026-01-01T00:00:00Z"
+    assert report.eta_seconds is None
     assert remaining_work.count_retries_until(app.database.read(), "2027") == {"tags": 1}
     assert remaining_work.count_retries_until(app.database.read(), "9999") == {"tags": 2}
 
 
-def test_how_long_outputs_took_is_remembered_by_the_database(app: App) -> None:
+def test_the_database_remembers_how_long_outputs_took(app: App) -> None:
     file = put(app, "a.txt")
 
     def complete(db: Connection) -> None:
@@ -94,7 +94,7 @@ def test_how_long_outputs_took_is_remembered_by_the_database(app: App) -> None:
     assert remaining_work.average_durations(app.database.read()) == {"tags": pytest.approx(1.5)}
 
 
-def test_what_waits_for_a_model_that_is_paused_says_so(tmp_path: Path) -> None:
+def test_the_report_names_a_paused_model_that_digests_wait_for(tmp_path: Path) -> None:
     with open_app(tmp_path, Settings(llm_url="http://127.0.0.1:9/v1", llm_model="scripted")) as app:
         file = put(app, "a.txt")
 
@@ -107,26 +107,26 @@ def test_what_waits_for_a_model_that_is_paused_says_so(tmp_path: Path) -> None:
 
         app.database.write(wait)
         app.spending.pause("llm")
-        told = app.progress.report()
+        report = app.progress.report()
 
-    assert told.paused is not None
-    assert told.paused.startswith("1 digests wait for llm, which is paused: by you")
-    assert told.eta_seconds is None
+    assert report.paused is not None
+    assert report.paused.startswith("1 digests wait for llm, which is paused: by you")
+    assert report.eta_seconds is None
 
 
 def test_a_real_digestion_is_followed_to_its_end(tmp_path: Path) -> None:
     for number in range(40):
         (tmp_path / f"{number:02}.md").write_text(f"# Note {number}\n\nSomething about the moon, number {number}.\n")
-    seen: list[ProgressReport] = []
+    reports: list[ProgressReport] = []
     with open_app(tmp_path) as app:
         app.scan_and_settle()
         first = app.progress.report()
         assert first.todo > 40
-        assert first.eta_seconds is None  # nobody digests
+        assert first.eta_seconds is None  # no digestion is running
         app.start(follow=False)
         deadline = time.monotonic() + AMPLE
         while (app.progress.report().todo or app.progress.report().running) and time.monotonic() < deadline:
-            seen.append(app.progress.report())
+            reports.append(app.progress.report())
             time.sleep(0.2)
         time.sleep(1.6)
         last = app.progress.report()
@@ -134,35 +134,35 @@ def test_a_real_digestion_is_followed_to_its_end(tmp_path: Path) -> None:
 
     assert (last.todo, last.running, last.eta_seconds, last.paused) == (0, 0, None, None)
     assert last.done_lately > 40
-    assert [one.todo for one in seen] == sorted((one.todo for one in seen), reverse=True)
-    assert all(one.eta_seconds is None or one.eta_seconds >= 0 for one in seen)
+    assert [report.todo for report in reports] == sorted((report.todo for report in reports), reverse=True)
+    assert all(report.eta_seconds is None or report.eta_seconds >= 0 for report in reports)
     assert {outcome for _, outcome, _, _ in durations} == {"completed"}
     assert sum(sum(counts) for name, _, counts, _ in durations if name == "tags") == 40
 
 
 def test_attempts_are_counted_by_digester_outcome_and_time() -> None:
-    measured = AttemptMetrics()
+    metrics = AttemptMetrics()
     for seconds in (0.2, 0.3, 5000.0):
-        measured.record(replace(OVER, seconds=seconds))
-    measured.record(replace(OVER, outcome="failed", category="timeout", seconds=0.0))
+        metrics.record(replace(FINISHED, seconds=seconds))
+    metrics.record(replace(FINISHED, outcome="failed", category="timeout", seconds=0.0))
 
-    (name, outcome, counts, seconds), failed = measured.histograms()
+    (name, outcome, counts, seconds), failed = metrics.histograms()
     assert (name, outcome, sum(counts)) == ("tags", "completed", 3)
     assert seconds == pytest.approx(5000.5)
     assert (counts[BOUNDS.index(0.25)], counts[BOUNDS.index(0.5)], counts[-1]) == (1, 1, 1)
     assert failed[1:3] == ("failed", (1, *(0 for _ in BOUNDS)))
 
 
-def test_an_attempt_that_was_given_back_says_nothing_about_how_long_one_takes() -> None:
-    measured = AttemptMetrics()
-    measured.record(replace(OVER, outcome="given-back", seconds=0.001))
+def test_an_attempt_that_was_given_back_does_not_count_for_the_typical_duration() -> None:
+    metrics = AttemptMetrics()
+    metrics.record(replace(FINISHED, outcome="given-back", seconds=0.001))
 
-    assert measured.typical_seconds("tags") is None
-    assert measured.count_last_minute() == 0
+    assert metrics.typical_seconds("tags") is None
+    assert metrics.count_last_minute() == 0
 
 
 class SlowCount:
-    """Takes as long as it is told, by a clock that moves when told."""
+    """A count that takes `takes` seconds, by a clock that only the test moves."""
 
     def __init__(self, takes: float) -> None:
         self.now, self.takes, self.counted = 0.0, takes, 0
@@ -180,7 +180,7 @@ class SlowCount:
         return self.counted
 
 
-def test_what_is_counted_in_a_moment_is_counted_every_few_seconds() -> None:
+def test_a_fast_count_is_repeated_every_few_seconds() -> None:
     count = SlowCount(0.001)
     figure = CountCache(count, 5.0, count.clock)
 
@@ -189,8 +189,8 @@ def test_what_is_counted_in_a_moment_is_counted_every_few_seconds() -> None:
     assert figure() == 2
 
 
-def test_what_takes_long_is_counted_seldom_and_nobody_waits_for_it() -> None:
-    count = SlowCount(0.4)  # so every 20 seconds, for no more than a fiftieth of the time
+def test_a_slow_count_is_repeated_seldom_and_no_caller_waits_for_it() -> None:
+    count = SlowCount(0.4)  # so every 20 seconds: counting may take at most a fiftieth of the time
     figure = CountCache(count, 5.0, count.clock)
     assert figure() == 1
     count.now += 19.0
@@ -200,12 +200,12 @@ def test_what_takes_long_is_counted_seldom_and_nobody_waits_for_it() -> None:
     count.may_end.clear()
     assert figure() == 1
     assert count.begun.wait(AMPLE)
-    assert figure() == 1  # while it is being counted
+    assert figure() == 1  # while a new count is under way
     count.may_end.set()
     wait_until(lambda: figure() == 2)
 
 
-def test_a_figure_nobody_asked_for_in_a_long_time_is_counted_before_it_is_told() -> None:
+def test_a_count_that_was_not_read_for_a_long_time_is_refreshed_before_it_is_returned() -> None:
     count = SlowCount(0.4)
     figure = CountCache(count, 5.0, count.clock)
     figure()

@@ -1,4 +1,4 @@
-"""A document whose file went while it was being digested, and came back."""
+"""A document whose file vanished while it was being digested, and came back."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TITLED = [Output("classify-document", '{"title": "told", "tags": []}')]
 
 
 @pytest.mark.parametrize("deleted", [True, False], ids=["deleted here", "taken away by somebody"])
-def test_a_document_that_went_while_it_was_digested_does_not_stand_still(
+def test_a_document_that_vanished_while_it_was_digested_does_not_get_stuck(
     bench: Callable[..., Bench], deleted: bool
 ) -> None:
     classify = Told("classify-document", lambda _source: TITLED)
@@ -42,13 +42,13 @@ def test_a_document_that_went_while_it_was_digested_does_not_stand_still(
     assert (vault.digest(note, "classify-document")[0], vault.state(note)) == ("completed", "completed")
 
 
-def test_retry_helps_a_document_that_stands_still(bench: Callable[..., Bench]) -> None:
+def test_a_retry_completes_a_document_that_is_stuck(bench: Callable[..., Bench]) -> None:
     vault = bench(Told("classify-document", lambda _source: TITLED))
     note = vault.drop("note.txt")
     vault.process(note)
     vault.database.write(lambda db: documents.set_state(db, note, "processing", "waiting for tags", False, "now"))
-    told = vault.database.write(consistency_checks.find_problems)
-    assert "documents that wait though nothing is left to make: note.txt" in told
+    problems = vault.database.write(consistency_checks.find_problems)
+    assert "documents that wait though nothing is left to make: note.txt" in problems
     reprocess(vault.database, vault.rules, "home", "note.txt", iso(vault.clock.now), lambda: None)
     assert vault.state(note) == "completed"
     assert vault.database.write(consistency_checks.find_problems) == []

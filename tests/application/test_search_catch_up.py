@@ -1,4 +1,4 @@
-"""Before a command ends it tells the engines what changed, unless another process is at it."""
+"""Before a command ends it updates the search engines, unless another process is doing so."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from chyme.application.settings import Settings
 NOWHERE = "http://127.0.0.1:9"
 
 
-def test_a_command_does_not_wait_until_another_process_has_told_everything(tmp_path: Path) -> None:
+def test_a_command_does_not_wait_until_another_process_has_updated_the_engines(tmp_path: Path) -> None:
     settings = Settings(search_engine="meilisearch", meilisearch_url=NOWHERE, qdrant_url=NOWHERE)
     with open_app(tmp_path, settings) as app, (app.database.path.with_name("pusher.lock")).open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

@@ -1,4 +1,4 @@
-"""Several vaults in one server: what they are called, and what is refused."""
+"""Several vaults in one server: how they are named, and what is refused."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from chyme.errors import VaultError
 from chyme.vault.watch.pending_files import ScanReport
 
 
-def folders(root: Path, *names: str) -> list[Path]:
+def make_folders(root: Path, *names: str) -> list[Path]:
     made = [root / name for name in names]
     for folder in made:
         folder.mkdir(parents=True)
@@ -29,8 +29,10 @@ def malformed() -> sqlite3.DatabaseError:
     return error
 
 
-def test_vaults_are_called_as_their_folders_and_told_apart_by_a_number(tmp_path: Path) -> None:
-    with open_server_vaults(folders(tmp_path, "a/photos", "b/photos", "c/Käse & Brot", "d/写真", "e/Фото")) as house:
+def test_vaults_are_named_after_their_folders_and_a_number_makes_names_unique(tmp_path: Path) -> None:
+    with open_server_vaults(
+        make_folders(tmp_path, "a/photos", "b/photos", "c/Käse & Brot", "d/写真", "e/Фото")
+    ) as house:
         assert list(house.vaults) == ["photos", "photos-2", "Kase-Brot", "vault", "vault-2"]
         assert len(set(house.identities.values())) == 5
 
@@ -38,17 +40,21 @@ def test_vaults_are_called_as_their_folders_and_told_apart_by_a_number(tmp_path:
 @pytest.mark.parametrize("folder", ["..", "a/b?c#d", "<script>", "%2e", "-", "a b\n"])
 def test_a_name_is_safe_in_an_address(folder: str) -> None:
     name = address_name(folder)
-    assert name and all(one.isascii() and (one.isalnum() or one in "._-") for one in name) and name[0] != "."
+    assert (
+        name
+        and all(character.isascii() and (character.isalnum() or character in "._-") for character in name)
+        and name[0] != "."
+    )
 
 
 def test_a_vault_is_served_once(tmp_path: Path) -> None:
-    (photos,) = folders(tmp_path, "photos")
+    (photos,) = make_folders(tmp_path, "photos")
     with pytest.raises(VaultError, match="twice"), open_server_vaults([photos, tmp_path / "photos/../photos"]):
         pass
 
 
-def test_a_copy_would_share_the_rights_of_its_original_and_is_refused(tmp_path: Path) -> None:
-    (photos,) = folders(tmp_path, "photos")
+def test_a_copy_of_a_vault_is_refused_because_it_would_share_the_rights_of_its_original(tmp_path: Path) -> None:
+    (photos,) = make_folders(tmp_path, "photos")
     with open_server_vaults([photos]):
         pass
     shutil.copytree(photos, tmp_path / "copy")
@@ -56,7 +62,7 @@ def test_a_copy_would_share_the_rights_of_its_original_and_is_refused(tmp_path: 
         pass
 
 
-def test_accounts_lie_in_the_users_folder_for_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_accounts_are_stored_in_the_users_data_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("XDG_DATA_HOME", "relative/is/ignored")
     assert server_folder(Settings()) == tmp_path / ".local/share/chyme"
@@ -68,33 +74,33 @@ def test_accounts_lie_in_the_users_folder_for_data(tmp_path: Path, monkeypatch: 
 @pytest.mark.parametrize(
     ("error", "said"),
     [
-        (malformed(), []),  # logged, and shown by the pages
+        (malformed(), []),  # it is logged, and the pages show it
         (sqlite3.OperationalError("disk I/O error"), ["could not be scanned"]),
         (VaultError("somewhere: is not a folder"), ["could not be scanned"]),
     ],
 )
-def test_a_first_scan_that_fails_says_why_and_damage_is_said_once(
+def test_a_failed_first_scan_reports_why_and_damage_is_reported_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception, said: list[str]
 ) -> None:
     def scan(_app: App) -> ScanReport:
         raise error
 
     monkeypatch.setattr(App, "scan", scan)
-    told: list[str] = []
-    with open_server_vaults(folders(tmp_path, "notes")) as house:
-        house.start(told.append)
-        for one in house.scans:
-            one.join()
-    assert [part for line in told for part in said if part in line] == said and len(told) == len(said)
+    messages: list[str] = []
+    with open_server_vaults(make_folders(tmp_path, "notes")) as house:
+        house.start(messages.append)
+        for scan_thread in house.scans:
+            scan_thread.join()
+    assert [part for line in messages for part in said if part in line] == said and len(messages) == len(said)
 
 
 def test_a_first_scan_ends_before_its_vault_is_closed(tmp_path: Path) -> None:
-    (notes,) = folders(tmp_path, "notes")
+    (notes,) = make_folders(tmp_path, "notes")
     for number in range(2000):
         (notes / f"{number}.txt").write_text(f"note {number}")
         os.utime(notes / f"{number}.txt", (1, 1))
-    told: list[str] = []
+    messages: list[str] = []
     with open_server_vaults([notes]) as house:
-        house.start(told.append)
+        house.start(messages.append)
     assert not any(scan.is_alive() for scan in house.scans)
-    assert told == []
+    assert messages == []

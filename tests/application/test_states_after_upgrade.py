@@ -1,4 +1,4 @@
-"""A picture that cannot be read is a failure, also where an older chyme called it otherwise."""
+"""A picture that cannot be read is a failure, even if an older chyme gave it another state."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ REASON = "torn.png: cannot be decoded; open it elsewhere"
 
 
 def fail(app: App, file: File, digester: str) -> None:
-    """The digester has given up, and everything else is settled."""
+    """Let the digester fail for good, and settle all other digests of the file."""
 
     def write(db: Connection) -> None:
         db.execute("UPDATE digests SET status = 'skipped', settled = 1 WHERE file_id = ?", (file.id,))
@@ -62,5 +62,5 @@ def test_states_that_an_older_chyme_decided_are_decided_again_once(tmp_path: Pat
         )
         prepare(
             app.open_vault, app.rules, app.settings, app.ledger, app.search_index
-        )  # with the rules of today, nothing is decided a second time
+        )  # with the present rules, nothing is decided a second time
         assert state_of(app, picture) == ("needs-classification", None)

@@ -1,4 +1,4 @@
-"""Whoever asks for a file, or deletes one, does not wait until a scan has ended."""
+"""A request for a file, or its deletion, does not wait until a scan has ended."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ def app(tmp_path: Path) -> Iterator[App]:
 
 @pytest.fixture
 def scanning(app: App) -> Iterator[threading.Event]:
-    """A vault of which a scan does not come to its end until told so."""
+    """Start a scan that does not end until the event is set."""
     put(app, "known.txt")
     app.start(follow=True, only_files=frozenset())
     under_way, go_on = threading.Event(), threading.Event()
 
-    def hold_on(_count: int) -> None:
+    def wait_in_scan(_count: int) -> None:
         under_way.set()
         go_on.wait()
 
-    scan = threading.Thread(target=lambda: app.scan(progress=hold_on))
+    scan = threading.Thread(target=lambda: app.scan(progress=wait_in_scan))
     scan.start()
     assert under_way.wait(AMPLE)
     yield go_on
@@ -39,27 +39,27 @@ def scanning(app: App) -> Iterator[threading.Event]:
     scan.join()
 
 
-def answers(question: Callable[[], object]) -> object:
-    """What is answered while the scan is under way."""
-    found: list[object] = []
-    asking = threading.Thread(target=lambda: found.append(question()), daemon=True)
+def answer_of(question: Callable[[], object]) -> object:
+    """Return the answer to the question while the scan is under way."""
+    results: list[object] = []
+    asking = threading.Thread(target=lambda: results.append(question()), daemon=True)
     asking.start()
     asking.join(AMPLE)
-    assert found, "it waits for the scan"
-    return found[0]
+    assert results, "it waits for the scan"
+    return results[0]
 
 
-def test_a_file_that_is_not_taken_in_yet_is_unknown_for_now(app: App, scanning: threading.Event) -> None:
+def test_a_file_that_is_not_taken_in_yet_is_unknown(app: App, scanning: threading.Event) -> None:
     new = app.vault.root / "new.txt"
     new.write_text("new")
     os.utime(new, (1, 1))
-    assert answers(lambda: app.open_vault.has_file("new.txt")) is False
-    assert answers(lambda: app.open_vault.has_file("known.txt")) is True
+    assert answer_of(lambda: app.open_vault.has_file("new.txt")) is False
+    assert answer_of(lambda: app.open_vault.has_file("known.txt")) is True
 
 
-def test_what_is_brought_back_is_there_before_it_is_taken_in(app: App, scanning: threading.Event) -> None:
+def test_a_restored_file_is_there_before_it_is_taken_in(app: App, scanning: threading.Event) -> None:
     (trashed,) = app.trash.put(["known.txt"])
-    answers(lambda: app.trash.restore([trashed.id]))
+    answer_of(lambda: app.trash.restore([trashed.id]))
     assert (app.vault.root / "known.txt").exists()
     scanning.set()
     wait_until(lambda: listed(app) == ["known.txt"])

@@ -1,4 +1,4 @@
-"""Trying again what went wrong with one document, and making again what is out of date."""
+"""A failed document is tried again, and outdated digests are made again."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TITLED = '{"title": "told", "tags": []}'
 UNTITLED = '{"title": null, "tags": []}'
 
 
-def again(bench: Bench, path: str) -> Reprocessing:
+def reprocess_path(bench: Bench, path: str) -> Reprocessing:
     return reprocess(bench.database, bench.rules, "home", path, iso(bench.clock.now), lambda: None)
 
 
@@ -28,14 +28,15 @@ def test_a_hundred_clicks_make_one_job(bench: Callable[..., Bench]) -> None:
     vault.process(note)
     assert vault.state(note) == "needs-classification"
 
-    answers = {again(vault, "a/note.txt") for _ in range(100)}
+    answers = {reprocess_path(vault, "a/note.txt") for _ in range(100)}
     assert answers == {Reprocessing("classify-doc_home_a/note.txt")}
     assert len(file_requests.of_file(vault.db, note)) == 1
     classify.make = lambda _source: [Output("classify-document", TITLED)]
     vault.process(note)
     assert (classify.calls, vault.state(note)) == (2, "completed")
 
-    assert again(vault, "a/note.txt") == Reprocessing("process-doc_home_a/note.txt")  # a finished job blocks no other
+    # a finished job blocks no other
+    assert reprocess_path(vault, "a/note.txt") == Reprocessing("process-doc_home_a/note.txt")
     vault.process(note)
     assert classify.calls == 3
 
@@ -47,7 +48,7 @@ def test_a_failed_document_is_tried_again(bench: Callable[..., Bench]) -> None:
     vault.process(document)
     assert vault.state(document) == "failed"
     text.make = lambda _source: [Output("doc-to-markdown", "# Now it is there")]
-    assert again(vault, "paper.pdf").as_json() == {"success": True, "job_id": "process-doc_home_paper.pdf"}
+    assert reprocess_path(vault, "paper.pdf").as_json() == {"success": True, "job_id": "process-doc_home_paper.pdf"}
     vault.process(document)
     assert vault.state(document) == "completed"
 
@@ -59,7 +60,7 @@ def test_a_picture_that_could_not_be_read_is_read_again_and_not_only_classified(
     vault.process(picture)
     assert vault.state(picture) == "failed"
     preview.make = lambda _source: [Output("image-preview", "{}")]
-    assert again(vault, "dot.png").job_id == "process-doc_home_dot.png"
+    assert reprocess_path(vault, "dot.png").job_id == "process-doc_home_dot.png"
     vault.process(picture)
     assert (preview.calls, vault.state(picture)) == (2, "completed")
 
@@ -74,12 +75,14 @@ def test_a_failed_document_is_tried_again_while_another_digest_has_yet_to_be_mad
     )
     assert vault.state(document) == "failed"
     text.make = lambda _source: [Output("doc-to-markdown", "# Now it is there")]
-    again(vault, "paper.pdf")
+    reprocess_path(vault, "paper.pdf")
     vault.process(document)
     assert vault.state(document) == "completed"
 
 
-def test_a_finished_document_is_made_anew_while_what_it_does_not_wait_for_is_open(bench: Callable[..., Bench]) -> None:
+def test_a_finished_document_is_made_again_while_a_digest_it_does_not_need_is_pending(
+    bench: Callable[..., Bench],
+) -> None:
     classify = Told("classify-document", lambda _source: [Output("classify-document", TITLED)])
     vault = bench(classify, Told("tag-embeddings"))
     note = vault.drop("note.txt")
@@ -88,40 +91,40 @@ def test_a_finished_document_is_made_anew_while_what_it_does_not_wait_for_is_ope
         lambda db: db.execute("UPDATE digests SET status = 'todo', settled = 0 WHERE digester = 'tag-embeddings'")
     )
     assert vault.state(note) == "completed"
-    again(vault, "note.txt")
+    reprocess_path(vault, "note.txt")
     vault.process(note)
     assert classify.calls == 2
 
 
-def test_asking_again_while_all_is_being_made_changes_nothing(bench: Callable[..., Bench]) -> None:
+def test_a_second_request_while_everything_is_being_made_changes_nothing(bench: Callable[..., Bench]) -> None:
     classify = Told("classify-document", lambda _source: [Output("classify-document", TITLED)])
     vault = bench(classify)
     note = vault.drop("note.txt")
     vault.process(note)
-    again(vault, "note.txt")
+    reprocess_path(vault, "note.txt")
 
-    def asked_meanwhile(_source: Source) -> list[Output]:
-        again(vault, "note.txt")
+    def request_meanwhile(_source: Source) -> list[Output]:
+        reprocess_path(vault, "note.txt")
         return [Output("classify-document", TITLED)]
 
-    classify.make = asked_meanwhile
+    classify.make = request_meanwhile
     vault.process(note)
     vault.process(note)
     assert (classify.calls, vault.state(note)) == (2, "completed")
 
 
-def test_what_nobody_reads_is_not_tried_again(bench: Callable[..., Bench]) -> None:
+def test_a_file_that_no_digester_reads_is_not_tried_again(bench: Callable[..., Bench]) -> None:
     vault = bench(Told("doc-to-markdown", fails(UnsupportedFile("an archive"))))
     document = vault.drop("paper.pdf", b"%PDF-1.4\n1 0 obj\n")
     vault.process(document)
-    assert again(vault, "paper.pdf").as_json() == {"skipped": True}
+    assert reprocess_path(vault, "paper.pdf").as_json() == {"skipped": True}
     vault.drop("thing.bin", b"\0\1\2\3" * 20)
-    assert again(vault, "thing.bin").as_json() == {"skipped": True}
+    assert reprocess_path(vault, "thing.bin").as_json() == {"skipped": True}
     with pytest.raises(UsageError, match="is not a file"):
-        again(vault, "nowhere.txt")
+        reprocess_path(vault, "nowhere.txt")
 
 
-def test_what_is_out_of_date_is_told_and_made_again(bench: Callable[..., Bench], clock: Clock) -> None:
+def test_outdated_digests_are_listed_and_made_again(bench: Callable[..., Bench], clock: Clock) -> None:
     first, second = Told("first", provider="llm"), Told("second")
     vault = bench(first, second)
     notes = [vault.drop(f"{folder}/note.txt", folder) for folder in ("one", "two")]
@@ -132,13 +135,13 @@ def test_what_is_out_of_date_is_told_and_made_again(bench: Callable[..., Bench],
 
     vars(first)["recipe"] = "another prompt"
     found = find_outdated(vault.database, vault.rules, nothing, nothing, lambda path: path.startswith("two/"))
-    assert [(one.digester, one.file_ids, one.calls) for one in found] == [("first", tuple(notes), 1)]
+    assert [(group.digester, group.file_ids, group.calls) for group in found] == [("first", tuple(notes), 1)]
     assert find_outdated(vault.database, vault.rules, ["two"], nothing, lambda _path: False)[0].file_ids == (notes[1],)
     assert find_outdated(vault.database, vault.rules, nothing, ["second"], lambda _path: False) == []
 
-    chosen = [(outdated.file_ids, Again(Mode.OUTDATED, (outdated.digester,))) for outdated in found]
-    assert sum(request_again(vault.database, vault.rules, *one, iso(clock.now)) for one in chosen) == 2
-    assert vault.content(notes[0], "first"), "what is there stays until it is replaced"
+    requests = [(outdated.file_ids, Again(Mode.OUTDATED, (outdated.digester,))) for outdated in found]
+    assert sum(request_again(vault.database, vault.rules, *request, iso(clock.now)) for request in requests) == 2
+    assert vault.content(notes[0], "first"), "the existing content stays until it is replaced"
     assert vault.state(notes[0]) == "processing"
     for note in notes:
         vault.process(note)

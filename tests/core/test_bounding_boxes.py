@@ -1,4 +1,4 @@
-"""Boxes that come from models are mended or dropped, never believed."""
+"""Boxes from models are repaired or dropped, never trusted."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ def test_a_box_is_cut_to_the_picture_and_turned_the_right_way_round(
 
 
 @given(st.lists(st.floats(allow_nan=True, allow_infinity=True), min_size=4, max_size=4))
-def test_whatever_comes_in_nothing_bad_goes_out(edges: list[float]) -> None:
+def test_a_repaired_box_is_always_valid(edges: list[float]) -> None:
     box = repair_box(edges)
     if box is not None:
         assert 0 <= box[0] < box[2] <= 1
         assert 0 <= box[1] < box[3] <= 1
 
 
-def test_overlap_is_a_part_of_both_together() -> None:
+def test_overlap_is_a_fraction_of_the_union() -> None:
     assert overlap((0, 0, 0.5, 0.5), (0, 0, 0.5, 0.5)) == 1
     assert overlap((0, 0, 0.5, 0.5), (0.5, 0.5, 1, 1)) == 0
     assert overlap((0, 0, 0.5, 1), (0.25, 0, 0.75, 1)) == pytest.approx(1 / 3)
@@ -60,5 +60,5 @@ def test_the_box_around_boxes_holds_them_all() -> None:
         ((0.4, 0, 0.6, 0.1), "upper centre"),
     ],
 )
-def test_a_region_is_told_in_words(box: tuple[float, float, float, float], words: str) -> None:
+def test_a_region_is_described_in_words(box: tuple[float, float, float, float], words: str) -> None:
     assert describe_region(box) == words

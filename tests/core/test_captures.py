@@ -1,4 +1,4 @@
-"""What was captured of a web page outlives every attempt to capture it again."""
+"""A captured web page survives every failed attempt to capture it again."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PAGE = Output(
 )
 
 
-def captured(bench: Open) -> tuple[Bench, int, Told, Told]:
+def capture_page(bench: Open) -> tuple[Bench, int, Told, Told]:
     crawl = Told("crawl", lambda _source: [PAGE, Output("facts", None)], outputs=("page", "facts"), captures=True)
     text = Told("text", reads=("page",))
     vault = bench(crawl, text)
@@ -29,26 +29,26 @@ def captured(bench: Open) -> tuple[Bench, int, Told, Told]:
     return vault, link, crawl, text
 
 
-def everything(vault: Bench, link: int) -> tuple[object, ...]:
+def captured_state(vault: Bench, link: int) -> tuple[object, ...]:
     path = vault.file("a.url").path
-    face = documents.of_file(vault.db, link)
+    document = documents.of_file(vault.db, link)
     return (
         vault.content(link, "page"),
         artifacts.of_digest(vault.db, path, "page"),
         text_places.of_digest(vault.db, link, "page"),
-        face and face.face,
+        document and document.face,
     )
 
 
 @pytest.mark.parametrize("error", [UnreadableFile("a.url: gone, 404"), EngineUnavailable("a.url: no browser")])
 def test_a_capture_survives_a_reset_whose_attempt_fails(bench: Open, error: DigestError) -> None:
-    vault, link, crawl, text = captured(bench)
-    before, read = everything(vault, link), text.calls
+    vault, link, crawl, text = capture_page(bench)
+    before, calls_before = captured_state(vault, link), text.calls
     crawl.make = fails(error)
 
     vault.process(link, Again(Mode.RESET, ("crawl",)))
 
-    assert everything(vault, link) == before
+    assert captured_state(vault, link) == before
     row = digests.of_file(vault.db, link)["page"]
     assert (row.status, row.settled, row.error) == (
         "completed",
@@ -56,13 +56,13 @@ def test_a_capture_survives_a_reset_whose_attempt_fails(bench: Open, error: Dige
         f"kept from before, because it could not be made again: {error}",
     )
     assert vault.digest(link, "facts")[0] == "completed"
-    assert text.calls == read
+    assert text.calls == calls_before
     assert vault.state(link) == "completed"
     assert vault.database.write(consistency_checks.find_problems) == []
 
 
-def test_what_was_kept_counts_as_out_of_date_and_is_replaced_when_the_page_is_back(bench: Open) -> None:
-    vault, link, crawl, _ = captured(bench)
+def test_a_preserved_capture_counts_as_outdated_and_is_replaced_when_the_page_is_back(bench: Open) -> None:
+    vault, link, crawl, _ = capture_page(bench)
     good = crawl.make
     crawl.make = fails(UnreadableFile("a.url: gone, 404"))
     vault.process(link, Again(Mode.RESET, ("crawl",)))
@@ -75,10 +75,8 @@ def test_what_was_kept_counts_as_out_of_date_and_is_replaced_when_the_page_is_ba
     assert digests.of_file(vault.db, link)["page"].error is None
 
 
-def test_while_it_is_tried_again_the_capture_is_there_and_the_status_says_that_it_failed(
-    bench: Open, clock: Clock
-) -> None:
-    vault, link, crawl, _ = captured(bench)
+def test_the_capture_stays_during_retries_and_the_status_is_failed(bench: Open, clock: Clock) -> None:
+    vault, link, crawl, _ = capture_page(bench)
     crawl.make = fails(NetworkFailed("a.url: nobody answers"))
 
     vault.process(link, Again(Mode.RESET, ("crawl",)))
@@ -91,7 +89,7 @@ def test_while_it_is_tried_again_the_capture_is_there_and_the_status_says_that_i
     assert "nobody answers" in (digests.of_file(vault.db, link)["page"].error or "")
 
 
-def test_a_page_that_was_never_captured_fails_as_everything_else(bench: Open) -> None:
+def test_a_page_that_was_never_captured_fails_like_any_other_digest(bench: Open) -> None:
     crawl = Told("crawl", fails(UnreadableFile("a.url: gone, 404")), outputs=("page", "facts"), captures=True)
     vault = bench(crawl)
     link = vault.drop("a.url")
@@ -102,7 +100,7 @@ def test_a_page_that_was_never_captured_fails_as_everything_else(bench: Open) ->
 
 
 def test_a_link_to_another_page_keeps_nothing_of_the_first(bench: Open) -> None:
-    vault, link, crawl, _ = captured(bench)
+    vault, link, crawl, _ = capture_page(bench)
     crawl.make = fails(UnreadableFile("a.url: gone, 404"))
 
     assert vault.drop("a.url", "another page") == link
@@ -112,7 +110,7 @@ def test_a_link_to_another_page_keeps_nothing_of_the_first(bench: Open) -> None:
     assert vault.digest(link, "page") == ("failed", "validation", 1)
 
 
-def kept_link(bench: Open, facts: str) -> tuple[Bench, int, Told]:
+def capture_link(bench: Open, facts: str) -> tuple[Bench, int, Told]:
     page = Output("url-crawl-content", "what it said", (Artifact(THUMBNAIL, b"jpg"),))
     outputs = ("url-crawl-content", "url-metadata")
     crawl = Told(
@@ -137,7 +135,7 @@ def kept_link(bench: Open, facts: str) -> tuple[Bench, int, Told]:
     ],
 )
 def test_another_remark_beside_the_same_address_keeps_the_captured_page(bench: Open, facts: str) -> None:
-    vault, link, crawl = kept_link(bench, facts)
+    vault, link, crawl = capture_link(bench, facts)
     before = documents.of_file(vault.db, link)
     assert before is not None
 
@@ -153,7 +151,7 @@ def test_another_remark_beside_the_same_address_keeps_the_captured_page(bench: O
 
 
 def test_another_address_keeps_nothing_of_the_captured_page(bench: Open) -> None:
-    vault, link, crawl = kept_link(bench, '{"url": "https://example.org/mill", "title": "The mill"}')
+    vault, link, crawl = capture_link(bench, '{"url": "https://example.org/mill", "title": "The mill"}')
 
     vault.drop("a.md", "https://example.org/other\n\nfor the summer\n")
     vault.process(link)
@@ -163,7 +161,7 @@ def test_another_address_keeps_nothing_of_the_captured_page(bench: Open) -> None
 
 
 def test_a_page_that_was_being_fetched_again_is_fetched_for_the_new_remark(bench: Open, clock: Clock) -> None:
-    vault, link, crawl = kept_link(bench, '{"url": "https://example.org/mill", "title": "The mill"}')
+    vault, link, crawl = capture_link(bench, '{"url": "https://example.org/mill", "title": "The mill"}')
     crawl.make = fails(NetworkFailed("a.md: nobody answers"))
     vault.process(link, Again(Mode.RESET, ("url-crawl",)))
     assert vault.digest(link, "url-crawl-content")[0] == "failed"
@@ -176,7 +174,7 @@ def test_a_page_that_was_being_fetched_again_is_fetched_for_the_new_remark(bench
 
 
 def test_a_link_that_comes_back_with_another_remark_is_digested(bench: Open) -> None:
-    vault, link, _ = kept_link(bench, '{"url": "https://example.org/mill", "title": "The mill"}')
+    vault, link, _ = capture_link(bench, '{"url": "https://example.org/mill", "title": "The mill"}')
     (vault.root / "a.md").unlink()
     vault.scanner.scan()
     assert vault.file_of(link).vanished_at is not None
@@ -189,8 +187,8 @@ def test_a_link_that_comes_back_with_another_remark_is_digested(bench: Open) -> 
     assert vault.content(link, "url-crawl-content") == "what it said"
 
 
-def test_a_capture_survives_a_page_that_takes_chyme_along_each_time(bench: Open, clock: Clock) -> None:
-    vault, link, _, _ = captured(bench)
+def test_a_capture_survives_a_page_that_crashes_chyme_each_time(bench: Open, clock: Clock) -> None:
+    vault, link, _, _ = capture_page(bench)
     vault.database.write(lambda db: digests.reset(db, link, ["page", "facts"], 0, "now", {"page", "facts"}))
     for _ in range(5):
         vault.database.write(
@@ -202,7 +200,7 @@ def test_a_capture_survives_a_page_that_takes_chyme_along_each_time(bench: Open,
     assert vault.content(link, "page") == "what it said"
 
 
-def test_a_picture_stays_with_the_page_it_was_taken_of_when_the_page_cannot_be_had_again(bench: Open) -> None:
+def test_a_picture_stays_with_its_page_when_the_page_cannot_be_captured_again(bench: Open) -> None:
     crawl = Told("crawl", lambda _source: [PAGE], outputs=("page",), captures=True)
     shot = Told("shot", lambda _source: [Output("shot", "of the page")], reads=("page",), captures=True)
     vault = bench(crawl, shot)
@@ -218,8 +216,8 @@ def test_a_picture_stays_with_the_page_it_was_taken_of_when_the_page_cannot_be_h
     assert vault.digest(link, "shot")[0] == "completed"
 
 
-def test_what_was_kept_for_want_of_an_engine_is_tried_again_when_one_may_be_there(bench: Open) -> None:
-    vault, link, crawl, _ = captured(bench)
+def test_a_capture_preserved_because_an_engine_was_missing_is_retried_when_an_engine_may_be_there(bench: Open) -> None:
+    vault, link, crawl, _ = capture_page(bench)
     good = crawl.make
     crawl.make = fails(EngineUnavailable("a.url: no browser"))
     vault.process(link, Again(Mode.RESET, ("crawl",)))

@@ -1,4 +1,4 @@
-"""One file through the ordered digesters: what is run, what waits, what is written."""
+"""A file passes through the ordered digesters: what runs, what waits, what is written."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_a_declared_output_that_is_missing_is_skipped(bench: Open) -> None:
     assert vault.digest(note, "picture")[0] == "skipped"
 
 
-def test_one_failure_stops_only_those_who_read_it(bench: Open) -> None:
+def test_a_failure_stops_only_the_digesters_that_read_its_output(bench: Open) -> None:
     vault = bench(
         Told("text", fails(NetworkFailed("down"))), Told("summary", reads=("text",)), Told("picture"), Told("tags")
     )
@@ -112,7 +112,7 @@ def test_a_failure_is_tried_three_times_each_later_than_the_last(bench: Open, cl
 
 
 @pytest.mark.parametrize("error", [UnreadableFile("broken"), EngineUnavailable("no engine")])
-def test_what_retrying_cannot_cure_is_settled_at_once(bench: Open, clock: Clock, error: Exception) -> None:
+def test_a_failure_that_a_retry_cannot_cure_is_settled_at_once(bench: Open, clock: Clock, error: Exception) -> None:
     words = Told("words", fails(error))  # type: ignore[arg-type]
     vault = bench(words, Told("search", reads=("words",)))
     note = vault.drop("note.txt")
@@ -137,15 +137,15 @@ def test_an_unavailable_engine_costs_no_attempt_and_is_tried_when_it_appears(ben
     assert vault.digest(note, "words") == ("todo", None, 0)
 
 
-def test_a_changed_output_makes_its_readers_run_again_and_an_equal_one_does_not(bench: Open) -> None:
-    said = ["one", "one", "two", None]
-    text = Told("text", lambda _: [Output("text", said.pop(0))])
+def test_a_changed_output_makes_its_readers_run_again_and_an_equal_output_does_not(bench: Open) -> None:
+    texts = ["one", "one", "two", None]
+    text = Told("text", lambda _: [Output("text", texts.pop(0))])
     tags = Told("tags", reads=("text",))
     vault = bench(text, tags)
     note = vault.drop("note.txt")
     calls = []
-    for wish in (None, Again(Mode.RESET, ("text",)), Again(Mode.RESET, ("text",)), Again(Mode.RESET, ("text",))):
-        vault.process(note, wish)
+    for request in (None, Again(Mode.RESET, ("text",)), Again(Mode.RESET, ("text",)), Again(Mode.RESET, ("text",))):
+        vault.process(note, request)
         vault.process(note)
         calls.append(tags.calls)
 
@@ -154,7 +154,7 @@ def test_a_changed_output_makes_its_readers_run_again_and_an_equal_one_does_not(
     assert vault.digest(note, "tags")[0] == "completed"
 
 
-def test_a_terminal_failure_is_a_change_for_those_who_had_the_content(bench: Open) -> None:
+def test_a_terminal_failure_is_a_change_for_digesters_that_read_the_content(bench: Open) -> None:
     text = Told("text")
     tags = Told("tags", reads=("text",))
     vault = bench(text, tags)
@@ -168,8 +168,8 @@ def test_a_terminal_failure_is_a_change_for_those_who_had_the_content(bench: Ope
 
 
 def test_old_content_is_served_while_a_cascade_makes_the_new(bench: Open) -> None:
-    said = ["one", "two"]
-    text = Told("text", lambda _: [Output("text", said.pop(0))])
+    texts = ["one", "two"]
+    text = Told("text", lambda _: [Output("text", texts.pop(0))])
     served = []
 
     def make(source: Source) -> list[Output]:
@@ -307,7 +307,7 @@ def test_copies_cost_nothing_unless_a_person_asks(bench: Open) -> None:
     assert text.calls == 2
 
 
-def test_our_own_death_costs_no_attempt_until_a_file_has_taken_us_along_twice(bench: Open, clock: Clock) -> None:
+def test_a_crash_of_chyme_costs_no_attempt_until_a_file_was_involved_twice(bench: Open, clock: Clock) -> None:
     vault = bench(Told("text"), Told("search", reads=("text",)))
     note = vault.drop("note.txt")
     attempts = []
@@ -322,7 +322,7 @@ def test_our_own_death_costs_no_attempt_until_a_file_has_taken_us_along_twice(be
     assert vault.digest(note, "search")[0] == "completed"
 
 
-def test_an_interrupted_file_goes_to_the_back_whole_and_after_the_second_time_it_must_be_alone(
+def test_an_interrupted_file_goes_to_the_back_of_the_queue_and_runs_alone_after_the_second_time(
     bench: Open, clock: Clock
 ) -> None:
     vault = bench(Told("text"), Told("search", reads=("text",)))
@@ -336,7 +336,7 @@ def test_an_interrupted_file_goes_to_the_back_whole_and_after_the_second_time_it
     assert order == [[(other, False), (note, False)], [(other, False), (note, True)]]
 
 
-def test_a_dead_owner_is_freed_at_once_and_a_live_one_is_not(bench: Open, clock: Clock) -> None:
+def test_the_lock_of_a_dead_owner_is_freed_at_once_and_that_of_a_live_owner_is_not(bench: Open, clock: Clock) -> None:
     vault = bench(Told("text"))
     note = vault.drop("note.txt")
     mine = this_process()
@@ -365,7 +365,9 @@ def test_after_ten_minutes_a_file_goes_to_the_back_of_the_queue(bench: Open, clo
     assert [due.file_id for due in digest_queue.list_due(vault.db, iso(clock()), 10)] == [other, note]
 
 
-def test_an_attempt_that_waits_for_a_child_keeps_its_lease_and_a_hung_one_loses_it(bench: Open, clock: Clock) -> None:
+def test_an_attempt_that_waits_for_a_child_keeps_its_lease_and_a_hung_attempt_loses_it(
+    bench: Open, clock: Clock
+) -> None:
     vault = bench(Told("text"))
     note = vault.drop("note.txt")
     claim = vault.coordinator.claim([note])[0]
@@ -373,7 +375,7 @@ def test_an_attempt_that_waits_for_a_child_keeps_its_lease_and_a_hung_one_loses_
     leases = LeaseRenewer(vault.database, clock)
 
     leases.add(claim.lease)
-    for _ in range(200):  # an hour and more behind others
+    for _ in range(200):  # it waits more than an hour behind others
         clock.forward(20)
         leases.renew()
         assert vault.coordinator.recover() == 0
@@ -387,7 +389,7 @@ def test_an_attempt_that_waits_for_a_child_keeps_its_lease_and_a_hung_one_loses_
     assert vault.digest(note, "text") == ("todo", None, 0)
 
 
-def test_a_digester_that_only_waits_runs_in_a_thread_and_its_accidents_are_failures(bench: Open) -> None:
+def test_a_digester_that_only_waits_runs_in_a_thread_and_its_exceptions_are_failures(bench: Open) -> None:
     where: list[int] = []
 
     def stumble(_source: Source) -> list[Output]:
@@ -403,28 +405,30 @@ def test_a_digester_that_only_waits_runs_in_a_thread_and_its_accidents_are_failu
     assert vault.digest(note, "tags")[0] == "completed"
 
 
-def test_small_files_come_before_large_ones_and_a_persons_wish_before_all(bench: Open, clock: Clock) -> None:
+def test_small_files_come_before_large_files_and_a_file_that_a_person_requested_comes_first(
+    bench: Open, clock: Clock
+) -> None:
     vault = bench(Told("text"))
     large, small = vault.drop("large.txt", "x" * 100_000), vault.drop("small.txt", "x")
-    asked = vault.drop("asked.txt", "x" * 200_000)
-    vault.database.write(lambda db: digests.reset(db, asked, ["text"], digests.PERSON, iso(clock())))
+    requested = vault.drop("asked.txt", "x" * 200_000)
+    vault.database.write(lambda db: digests.reset(db, requested, ["text"], digests.PERSON, iso(clock())))
 
-    assert [due.file_id for due in digest_queue.list_due(vault.db, iso(clock()), 10)] == [asked, small, large]
+    assert [due.file_id for due in digest_queue.list_due(vault.db, iso(clock()), 10)] == [requested, small, large]
 
 
-def test_every_verdict_is_told_as_an_event_and_the_database_agrees_with_itself(bench: Open) -> None:
+def test_every_verdict_is_recorded_as_an_event_and_the_database_is_consistent(bench: Open) -> None:
     vault = bench(Told("text"), Told("tags", reads=("text",)))
     note = vault.drop("note.txt")
     vault.process(note)
-    told = [(type_, digester, status) for _, _, type_, _, digester, status, _ in events.list_after(vault.db, 0)]
+    recorded = [(type_, digester, status) for _, _, type_, _, digester, status, _ in events.list_after(vault.db, 0)]
 
-    assert ("digest", "text", "in-progress") in told
-    assert ("digest", "tags", "completed") in told
-    assert told[-1] == ("document", None, "completed")
+    assert ("digest", "text", "in-progress") in recorded
+    assert ("digest", "tags", "completed") in recorded
+    assert recorded[-1] == ("document", None, "completed")
     assert vault.database.write(consistency_checks.find_problems) == []
 
 
-def test_what_was_kept_for_another_attempt_goes_once_the_verdict_is_in(bench: Open) -> None:
+def test_scratch_files_for_a_next_attempt_are_deleted_after_the_verdict(bench: Open) -> None:
     reads = Told("read", lambda source: [Output("read", str((source.scratch / "page").write_text("1")))])
     reads.runs = replace(reads.runs, keeps_scratch=True)
     vault = bench(reads)
@@ -437,6 +441,6 @@ def test_what_was_kept_for_another_attempt_goes_once_the_verdict_is_in(bench: Op
     waiting, forgotten = scratch / f"{note}-0123456789abcdef-other", scratch / "4711-0123456789abcdef-other"
     for folder in (left, waiting, forgotten):
         folder.mkdir()
-        (folder / "page").write_text("1")  # as if we had died before tidying up
+        (folder / "page").write_text("1")  # as if chyme had died before it tidied up
     vault.coordinator.recover()
     assert [folder.exists() for folder in (left, waiting, forgotten)] == [False, True, False]

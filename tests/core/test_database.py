@@ -16,10 +16,10 @@ from chyme.errors import VaultError
 def test_a_new_vault_has_todays_schema_and_the_promised_pragmas(tmp_path: Path) -> None:
     Database(tmp_path).close()
     db = unwrap(connect)(tmp_path / FILE_NAME)
-    asked = {
+    pragmas = {
         name: db.execute(f"PRAGMA {name}").fetchone()[0] for name in ("journal_mode", "synchronous", "foreign_keys")
     }
-    assert asked == {"journal_mode": "wal", "synchronous": 2, "foreign_keys": 1}
+    assert pragmas == {"journal_mode": "wal", "synchronous": 2, "foreign_keys": 1}
     assert db.execute("PRAGMA user_version").fetchone()[0] == migrations()[-1][0]
     loose = db.execute(
         "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table' AND strict = 0"
@@ -58,7 +58,7 @@ def test_a_failed_migration_is_undone(tmp_path: Path) -> None:
     db.close()
 
 
-def test_a_newer_vault_is_refused_with_the_way_out(tmp_path: Path) -> None:
+def test_a_newer_vault_is_refused_with_a_remedy(tmp_path: Path) -> None:
     Database(tmp_path).close()
     db = connect(tmp_path / FILE_NAME)
     db.execute("PRAGMA user_version = 999")
@@ -67,7 +67,7 @@ def test_a_newer_vault_is_refused_with_the_way_out(tmp_path: Path) -> None:
         Database(tmp_path)
 
 
-def test_a_file_that_is_no_database_is_refused_in_words(tmp_path: Path) -> None:
+def test_a_file_that_is_no_database_is_refused_with_an_explanation(tmp_path: Path) -> None:
     (tmp_path / FILE_NAME).write_text("this is not a database, whatever its name says" * 100)
     with pytest.raises(VaultError, match="does not begin like a database"):
         Database(tmp_path)
@@ -118,19 +118,19 @@ def test_the_table_itself_refuses_states_outside_the_diagram(tmp_path: Path, cha
     database.close()
 
 
-def test_what_is_due_is_found_by_index_however_many_digests_there_are(tmp_path: Path) -> None:
+def test_due_digests_are_found_by_index(tmp_path: Path) -> None:
     database = Database(tmp_path)
     db = database.read()
     plan = db.execute(
         "EXPLAIN QUERY PLAN SELECT file_id FROM digests INDEXED BY digests_todo WHERE status = 'todo' AND held = 0"
         " GROUP BY priority, weight, file_id ORDER BY priority, weight, file_id LIMIT 10"
     ).fetchall()
-    told = " ".join(row[3] for row in plan)
-    assert "digests_todo" in told and "TEMP B-TREE" not in told
+    details = " ".join(row[3] for row in plan)
+    assert "digests_todo" in details and "TEMP B-TREE" not in details
     database.close()
 
 
-def test_what_search_found_nothing_in_is_null_in_older_vaults_too(tmp_path: Path) -> None:
+def test_a_search_digest_without_content_is_null_in_older_vaults_too(tmp_path: Path) -> None:
     db = connect(tmp_path / FILE_NAME)
     for number, name, script in migrations():
         if number < 10:

@@ -1,4 +1,4 @@
-"""Nothing is acknowledged that is not in the database at its path."""
+"""A write is acknowledged only if it is in the database at its path."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def value_in(database: Database) -> str | None:
     return vault_properties.value_of(database.read(), "mark")
 
 
-def test_what_is_written_while_the_folder_is_away_is_refused_and_undone(database: Database, tmp_path: Path) -> None:
+def test_a_write_while_the_folder_is_away_is_refused_and_undone(database: Database, tmp_path: Path) -> None:
     put(database, "before")
     (tmp_path / "vault/.chyme").rename(tmp_path / "away")
     with pytest.raises(VaultGone, match=r"vault\.db is gone"):
@@ -49,7 +49,7 @@ def test_what_is_written_while_the_folder_is_away_is_refused_and_undone(database
     assert value_in(database) == "after"
 
 
-def test_what_is_committed_while_the_folder_goes_is_not_acknowledged(database: Database, tmp_path: Path) -> None:
+def test_a_commit_while_the_folder_goes_is_not_acknowledged(database: Database, tmp_path: Path) -> None:
     def go(db: sqlite3.Connection) -> None:
         vault_properties.put(db, "mark", "lost")
         (tmp_path / "vault").rename(tmp_path / "away")
@@ -70,7 +70,7 @@ def test_another_database_at_the_path_is_neither_written_nor_read(database: Data
         put(database, "meanwhile")
 
 
-def test_no_empty_database_is_made_where_one_was(database: Database, tmp_path: Path) -> None:
+def test_no_empty_database_is_made_in_place_of_a_missing_database(database: Database, tmp_path: Path) -> None:
     (tmp_path / "vault/.chyme/vault.db").rename(tmp_path / "vault.db")
     with pytest.raises(VaultGone):
         database.read()
@@ -80,7 +80,7 @@ def test_no_empty_database_is_made_where_one_was(database: Database, tmp_path: P
 
 
 def test_closing_leaves_the_log_of_another_database_alone(tmp_path: Path) -> None:
-    """In a process of its own: a connection that is left open stays so until its end."""
+    """It runs in its own process: a connection that is left open stays open until the process ends."""
     code = f"""
 import sqlite3
 from pathlib import Path
@@ -104,7 +104,7 @@ other.close()
     subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
 
 
-def test_it_is_logged_once_when_it_begins_and_once_when_it_ends(
+def test_an_absence_is_logged_once_when_it_begins_and_once_when_it_ends(
     database: Database, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO, "chyme.core.store.sqlite.presence")
@@ -118,9 +118,10 @@ def test_it_is_logged_once_when_it_begins_and_once_when_it_ends(
     assert [record.levelname for record in caplog.records] == ["ERROR", "WARNING"]
 
 
-def test_a_folder_that_cannot_be_asked_about_is_gone(tmp_path: Path) -> None:
+def test_a_folder_whose_status_cannot_be_read_is_gone(tmp_path: Path) -> None:
     (tmp_path / "vault.db").touch()
-    unasked = Presence(tmp_path / "vault.db", tmp_path / ("x" * 300))  # an error of its own, as from a broken mount
+    # the name is too long: another error, as from a broken mount
+    unreadable = Presence(tmp_path / "vault.db", tmp_path / ("x" * 300))
 
     with pytest.raises(VaultGone, match="is gone"):
-        unasked.require()
+        unreadable.require()

@@ -1,4 +1,4 @@
-"""The whole state machine: every status × outcome × attempts, and no way out of the diagram."""
+"""The whole state machine: every status × outcome × attempts, and no state outside the diagram."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def verdict(outcome: Outcome, attempts: int) -> Verdict:
 
 @pytest.mark.parametrize("attempts", ATTEMPTS)
 @pytest.mark.parametrize("content", ["text", "", None])
-def test_what_was_produced_is_completed_even_when_nothing_was_found(content: str | None, attempts: int) -> None:
+def test_a_produced_output_is_completed_even_when_nothing_was_found(content: str | None, attempts: int) -> None:
     made = Output("words", content)
     assert verdict(Produced((made,)), attempts) == Verdict(Status.COMPLETED, True, attempts, output=made)
 
@@ -59,7 +59,7 @@ def test_a_missing_output_is_skipped(attempts: int) -> None:
 
 
 @pytest.mark.parametrize("attempts", (0, *ATTEMPTS))
-def test_what_does_not_apply_is_skipped(attempts: int) -> None:
+def test_a_digest_that_does_not_apply_is_skipped(attempts: int) -> None:
     assert verdict(NotApplicable(), attempts) == Verdict(Status.SKIPPED, True, attempts, error=NOT_APPLICABLE)
 
 
@@ -71,8 +71,8 @@ def test_waiting_is_not_failing(attempts: int) -> None:
 
 @pytest.mark.parametrize("attempts", ATTEMPTS)
 def test_an_unreadable_file_waits_and_gives_its_attempt_back(attempts: int) -> None:
-    told = verdict(Unreadable("Permission denied"), attempts)
-    assert (told.status, told.settled, told.attempts, told.category, told.retry_at) == (
+    judged = verdict(Unreadable("Permission denied"), attempts)
+    assert (judged.status, judged.settled, judged.attempts, judged.category, judged.retry_at) == (
         Status.FAILED, False, attempts - 1, Category.DEPENDENCY, None,
     )  # fmt: skip
 
@@ -85,27 +85,27 @@ def test_an_interruption_gives_the_attempt_back(attempts: int) -> None:
 @pytest.mark.parametrize("attempts", ATTEMPTS)
 @pytest.mark.parametrize("category", Category)
 def test_every_category_at_every_attempt(category: Category, attempts: int) -> None:
-    told = verdict(Failed(category, "why"), attempts)
-    assert (told.status, told.error, told.category) == (Status.FAILED, "why", category)
+    judged = verdict(Failed(category, "why"), attempts)
+    assert (judged.status, judged.error, judged.category) == (Status.FAILED, "why", category)
     if category in RETRIED and attempts < 3:
         delay = timedelta(seconds=RETRIED[category] * 2 ** (attempts - 1))
-        assert (told.settled, told.attempts, told.retry_at) == (False, attempts, iso(NOW + delay))
+        assert (judged.settled, judged.attempts, judged.retry_at) == (False, attempts, iso(NOW + delay))
     elif category in RETRIED or category in FINAL:
-        assert (told.settled, told.attempts, told.retry_at) == (True, attempts, None)
+        assert (judged.settled, judged.attempts, judged.retry_at) == (True, attempts, None)
     elif category in FREE:
-        assert (told.settled, told.attempts, told.retry_at) == (True, attempts - 1, None)
+        assert (judged.settled, judged.attempts, judged.retry_at) == (True, attempts - 1, None)
     else:
         assert category is Category.DEPENDENCY
-        assert (told.settled, told.attempts, told.retry_at) == (False, attempts - 1, None)
+        assert (judged.settled, judged.attempts, judged.retry_at) == (False, attempts - 1, None)
 
 
-def test_the_provider_may_ask_for_a_longer_wait_but_not_for_a_shorter() -> None:
+def test_the_provider_may_ask_for_a_longer_wait_but_not_for_a_shorter_wait() -> None:
     patient = verdict(Failed(Category.RATE_LIMIT, "429", retry_after=300), 1)
     hasty = verdict(Failed(Category.RATE_LIMIT, "429", retry_after=1), 1)
     assert (patient.retry_at, hasty.retry_at) == (iso(NOW + timedelta(seconds=300)), iso(NOW + timedelta(seconds=30)))
 
 
-def test_what_was_not_even_tried_costs_no_attempt_however_often_it_is_put_off() -> None:
+def test_a_postponed_digest_that_was_not_tried_costs_no_attempt() -> None:
     put_off = verdict(Failed(Category.RATE_LIMIT, "the host asked for a pause", retry_after=60, tried=False), 3)
 
     assert (put_off.status, put_off.settled, put_off.attempts) == (Status.FAILED, False, 2)
@@ -116,14 +116,14 @@ def test_what_was_not_even_tried_costs_no_attempt_however_often_it_is_put_off() 
 @given(st.sampled_from(sorted(RETRIED)), st.integers(1, 30), st.floats(0, 1))
 def test_delays_grow_to_ten_minutes_and_are_spread(category: Category, attempts: int, chance: float) -> None:
     policy = RetryPolicy(max_attempts=100)
-    told = judge(Failed(category, "why"), "words", attempts, NOW, policy, chance)
-    assert told.retry_at is not None
-    delay = (datetime.fromisoformat(told.retry_at) - NOW).total_seconds()
+    judged = judge(Failed(category, "why"), "words", attempts, NOW, policy, chance)
+    assert judged.retry_at is not None
+    delay = (datetime.fromisoformat(judged.retry_at) - NOW).total_seconds()
     plain = min(600, RETRIED[category] * 2 ** (attempts - 1))
     assert 0.9 * plain - 0.001 <= delay <= 1.1 * plain + 0.001
 
 
-ITS_FAULTS = [one for one in Category if one not in (Category.DEPENDENCY, Category.CRASH)]
+PROVIDER_FAULTS = [category for category in Category if category not in (Category.DEPENDENCY, Category.CRASH)]
 
 
 def made_without(category: Category, retry_after: float | None, tried: bool) -> Produced:
@@ -131,7 +131,7 @@ def made_without(category: Category, retry_after: float | None, tried: bool) -> 
 
 
 class Life(RuleBasedStateMachine):
-    """One digest through any sequence of events: it never leaves the diagram, and never runs more than it may."""
+    """A digest goes through any sequence of events: it never leaves the diagram and never exceeds its attempts."""
 
     status = Status.TODO
     settled = False
@@ -160,7 +160,7 @@ class Life(RuleBasedStateMachine):
             st.just(Interrupted()),
             st.just(Unreadable("gone")),
             st.builds(Failed, st.sampled_from(Category), st.just("why"), st.none() | st.floats(0, 100)),
-            st.builds(made_without, st.sampled_from(ITS_FAULTS), st.none() | st.floats(0, 100), st.booleans()),
+            st.builds(made_without, st.sampled_from(PROVIDER_FAULTS), st.none() | st.floats(0, 100), st.booleans()),
         ),
         chance=st.floats(0, 1),
     )
@@ -179,7 +179,7 @@ class Life(RuleBasedStateMachine):
             assert self.attempts in (before, before - 1)
 
     @rule()
-    def its_model_may_be_asked(self) -> None:
+    def model_becomes_available(self) -> None:
         due = self.retry_at is not None and self.retry_at <= iso(self.now)
         if self.settled and due and self.attempts < 3:
             self.status, self.settled, self.retry_at = Status.TODO, False, None
@@ -194,13 +194,13 @@ class Life(RuleBasedStateMachine):
         if self.status in (Status.COMPLETED, Status.FAILED) or self.status is Status.SKIPPED:
             self.status, self.settled, self.attempts, self.retry_at = Status.TODO, False, 0, None
 
-    def _take(self, told: Verdict) -> None:
+    def _take(self, verdict: Verdict) -> None:
         self.status, self.settled, self.attempts, self.retry_at = (
-            told.status, told.settled, told.attempts, told.retry_at,
+            verdict.status, verdict.settled, verdict.attempts, verdict.retry_at,
         )  # fmt: skip
-        self.category = told.category
+        self.category = verdict.category
         if self.status is Status.FAILED:
-            assert told.error and told.category
+            assert verdict.error and verdict.category
 
     @invariant()
     def is_in_the_diagram(self) -> None:

@@ -1,4 +1,4 @@
-"""Digestion that stands still because the disk is full."""
+"""Digestion pauses while the disk is full."""
 
 from __future__ import annotations
 

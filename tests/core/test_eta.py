@@ -1,4 +1,4 @@
-"""How long a digestion will take still, checked against a simulated one whose end is known."""
+"""The estimated time left of a digestion, checked against a simulated digestion whose end is known."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from chyme.core.pipeline.eta import (
 
 
 @dataclass(frozen=True)
-class Told:
-    """What was told at one moment of a simulated digestion, and what was true."""
+class Sample:
+    """The estimate at one moment of a simulated digestion, and the true value."""
 
     done: float  # share of the work
     raw: float | None
-    told: float | None
+    estimate: float | None
     true: float
 
 
-def simulated(work: dict[str, tuple[int, int, float]], places: dict[int, int], seed: int) -> list[Told]:
-    """Carry out `work` (digester → lane, how many, seconds each on average) and ask every second how long it takes."""
+def simulate(work: dict[str, tuple[int, int, float]], places: dict[int, int], seed: int) -> list[Sample]:
+    """Carry out `work` (digester → lane, count, mean seconds each) and take an estimate every second."""
     dice = random.Random(seed)
     queues: dict[int, list[tuple[str, float]]] = {}
     for name, (lane, count, mean) in work.items():
@@ -46,31 +46,35 @@ def simulated(work: dict[str, tuple[int, int, float]], places: dict[int, int], s
             spans.append((began, began + seconds, name, lane))
     end = max(span[1] for span in spans)
     ended = sorted(spans, key=lambda span: span[1])
-    pace, told, at, told_at, over = Throughput(), [], 100.0, 100.0, 0
+    pace, samples, at, estimated_at, finished = Throughput(), [], 100.0, 100.0, 0
     before: float | None = None
     while at < end:
-        while over < len(ended) and ended[over][1] <= at:
-            began, finish, name, lane = ended[over]
+        while finished < len(ended) and ended[finished][1] <= at:
+            began, finish, name, lane = ended[finished]
             pace.record_finished(name, lane, 1, finish - began, finish)
-            over += 1
+            finished += 1
         running = [span for span in spans if span[0] <= at < span[1]]
         waiting = Counter((span[2], span[3]) for span in spans if span[0] > at)
-        seen = {lane: pace.concurrency(lane, [s[0] for s in running if s[3] == lane], at) for lane in places}
-        heaps = [WaitingDigests(lane, count, pace.typical_seconds(name)) for (name, lane), count in waiting.items()]
-        under_way = [
-            RunningDigest(s[3], remaining_seconds(at - s[0], _told_by(s, at), pace.typical_seconds(s[2])))
+        concurrency = {lane: pace.concurrency(lane, [s[0] for s in running if s[3] == lane], at) for lane in places}
+        waiting_digests = [
+            WaitingDigests(lane, count, pace.typical_seconds(name)) for (name, lane), count in waiting.items()
+        ]
+        running_digests = [
+            RunningDigest(s[3], remaining_seconds(at - s[0], _reported_progress(s, at), pace.typical_seconds(s[2])))
             for s in running
         ]
-        raw = seconds_left(heaps, under_way, {lane: one for lane, one in seen.items() if one is not None})
-        before = None if raw is None else smooth_estimate(before, raw, at - told_at)
-        told_at = at
-        told.append(Told((at - 100.0) / (end - 100.0), raw, before, end - at))
+        raw = seconds_left(
+            waiting_digests, running_digests, {lane: value for lane, value in concurrency.items() if value is not None}
+        )
+        before = None if raw is None else smooth_estimate(before, raw, at - estimated_at)
+        estimated_at = at
+        samples.append(Sample((at - 100.0) / (end - 100.0), raw, before, end - at))
         at += 1.0
-    return told
+    return samples
 
 
-def _told_by(span: tuple[float, float, str, int], at: float) -> float:
-    """Recordings say how far they are, small things do not."""
+def _reported_progress(span: tuple[float, float, str, int], at: float) -> float:
+    """Recordings report their progress, other digests do not."""
     return (at - span[0]) / (span[1] - span[0]) if span[2] == "speech" else 0.0
 
 
@@ -83,33 +87,35 @@ LANES = {**MIXED, "speech": (1, 60, 4.0), "model": (3, 160, 5.0)}
 def test_after_a_fifth_of_the_work_the_estimate_is_right_within_a_factor(
     work: dict[str, tuple[int, int, float]], seed: int
 ) -> None:
-    told = [one for one in simulated(work, {0: 2, 1: 1, 3: 8}, seed) if 0.2 <= one.done <= 0.85]
+    samples = [sample for sample in simulate(work, {0: 2, 1: 1, 3: 8}, seed) if 0.2 <= sample.done <= 0.85]
 
-    assert told
-    for one in told:
-        assert one.told is not None, f"nothing was told when {one.done:.0%} was done"
-        assert one.true / 2 <= one.told <= one.true * 2, one
-    off = sorted(max(one.told or 0, one.true) / min(one.told or 0, one.true) for one in told)
+    assert samples
+    for sample in samples:
+        assert sample.estimate is not None, f"there was no estimate when {sample.done:.0%} was done"
+        assert sample.true / 2 <= sample.estimate <= sample.true * 2, sample
+    off = sorted(max(sample.estimate or 0, sample.true) / min(sample.estimate or 0, sample.true) for sample in samples)
     assert off[len(off) // 2] <= 1.35
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_the_estimate_does_not_jump_and_comes_to_nothing(seed: int) -> None:
-    told = [one.told for one in simulated(MIXED, {0: 2}, seed) if one.told is not None and one.done > 0.2]
+    estimates = [
+        sample.estimate for sample in simulate(MIXED, {0: 2}, seed) if sample.estimate is not None and sample.done > 0.2
+    ]
 
-    for before, after in itertools.pairwise(told):
+    for before, after in itertools.pairwise(estimates):
         assert abs(after - (before - 1)) <= max(6.0, before * 0.25)
-    assert told[-1] < 8
-    assert min(told) >= 0
+    assert estimates[-1] < 8
+    assert min(estimates) >= 0
 
 
-def test_nothing_is_told_while_it_is_unknown_how_long_such_digests_take() -> None:
+def test_there_is_no_estimate_while_the_duration_of_such_digests_is_unknown() -> None:
     assert seconds_left([WaitingDigests(0, 8, 1.0), WaitingDigests(0, 100, None)], [], {0: 2.0}) is None
     assert seconds_left([WaitingDigests(0, 100, 1.0), WaitingDigests(1, 1, None)], [], {0: 2.0}) is None
     assert seconds_left([], [RunningDigest(0, None)], {0: 1.0}) is None
 
 
-def test_a_few_unknown_ones_count_as_much_as_the_others() -> None:
+def test_a_few_digests_of_unknown_duration_count_as_much_as_the_others() -> None:
     assert seconds_left([WaitingDigests(0, 90, 2.0), WaitingDigests(0, 10, None)], [], {0: 4.0}) == pytest.approx(50.0)
 
 
@@ -127,10 +133,10 @@ def test_nothing_left_takes_no_time() -> None:
     assert seconds_left([], [], {}) == 0.0
 
 
-def test_what_a_digest_says_about_how_far_it_is_counts_more_than_what_is_usual() -> None:
+def test_reported_progress_counts_more_than_the_typical_duration() -> None:
     assert remaining_seconds(100.0, 0.25, 10.0) == pytest.approx(300.0)
     assert remaining_seconds(2.0, 0.0, 10.0) == pytest.approx(8.0)
-    assert remaining_seconds(40.0, 0.0, 10.0) == pytest.approx(10.0)  # overdue, so it is one of the long ones
+    assert remaining_seconds(40.0, 0.0, 10.0) == pytest.approx(10.0)  # overdue, so it must be a long digest
     assert remaining_seconds(40.0, 0.0, None) is None
 
 
@@ -144,7 +150,7 @@ def test_a_long_attempt_counts_for_all_the_time_it_took() -> None:
     assert pace.concurrency(0, [], now=1000.0) == pytest.approx(1.0, abs=0.1)
 
 
-def test_what_was_before_a_rest_says_nothing_about_how_many_are_made_at_once_now() -> None:
+def test_work_before_a_rest_does_not_count_for_the_present_concurrency() -> None:
     pace = Throughput()
     pace.record_finished("text", 0, 1, 1.0, now=100.0)
     for _ in range(2):
@@ -155,7 +161,7 @@ def test_what_was_before_a_rest_says_nothing_about_how_many_are_made_at_once_now
     assert pace.concurrency(0, [], now=200.0) is None
 
 
-def test_what_is_under_way_counts_before_anything_is_over() -> None:
+def test_running_digests_count_before_any_is_finished() -> None:
     assert Throughput().concurrency(1, [100.0, 100.0, 105.0], now=110.0) == pytest.approx(2.5)
     assert Throughput().concurrency(1, [109.9], now=110.0) is None
 

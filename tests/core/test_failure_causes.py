@@ -47,13 +47,13 @@ def test_names_paths_numbers_and_quotes_are_left_out(message: str, path: str, al
     assert (cause.alike, cause.way_out) == (alike, way_out)
 
 
-def test_a_status_of_http_is_no_mere_number() -> None:
+def test_a_status_of_http_distinguishes_causes() -> None:
     assert (
         cause_of("a: it failed (HTTP 401)", "a", "network").alike != cause_of("a: it failed (HTTP 500)", "a", "").alike
     )
 
 
-def test_what_was_told_is_kept_but_for_the_name() -> None:
+def test_the_message_of_a_cause_leaves_out_only_the_name_and_the_remedy() -> None:
     assert cause_of("a.png: 12 MB is too large; raise it", "x/a.png", "validation").message == "12 MB is too large"
 
 
@@ -62,7 +62,7 @@ def test_every_category_that_is_shown_has_a_way_out() -> None:
 
 
 def test_groups_are_named_after_digester_category_and_cause() -> None:
-    names = {group_id(*one) for one in (("a", "b", "c"), ("a", "b", "d"), ("a", "x", "c"), ("y", "b", "c"))}
+    names = {group_id(*group) for group in (("a", "b", "c"), ("a", "b", "d"), ("a", "x", "c"), ("y", "b", "c"))}
     assert len(names) == 4
     assert group_id("a", "b", "c") == group_id("a", "b", "c")
     assert group_id("a", "b", "\ud800")

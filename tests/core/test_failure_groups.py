@@ -1,4 +1,4 @@
-"""What failed, grouped by cause, and trying one group again."""
+"""Failures are grouped by cause, and one group can be tried again."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def failures_of(bench: Bench) -> Failures:
     return Failures(bench.database, bench.rules, bench.clock, lambda: None)
 
 
-def broken(source: Source) -> list[Output]:
+def raise_unreadable(source: Source) -> list[Output]:
     name = source.file.name
     raise UnreadableFile(f"{name}: page {len(name)} of “{name}” is broken; save it anew")
 
@@ -34,8 +34,10 @@ def fill(bench: Bench, count: int) -> list[int]:
     return ids
 
 
-def test_failures_of_one_cause_are_one_group(bench: Callable[..., Bench]) -> None:
-    house = bench(Told("text", broken, outputs=("text", "pictures")), Told("other", broken), Told("fine"))
+def test_failures_of_the_same_cause_form_one_group(bench: Callable[..., Bench]) -> None:
+    house = bench(
+        Told("text", raise_unreadable, outputs=("text", "pictures")), Told("other", raise_unreadable), Told("fine")
+    )
     fill(house, 7)
     failures = failures_of(house)
     text, other = sorted(failures.groups(), key=lambda group: group.digester != "text")
@@ -58,14 +60,14 @@ def test_failures_of_one_cause_are_one_group(bench: Callable[..., Bench]) -> Non
     assert [group.id for group in failures.groups()] == [group.id for group in failures.groups()]
 
 
-def test_a_cause_that_is_told_in_the_same_words_is_shown_so(bench: Callable[..., Bench]) -> None:
+def test_a_cause_with_identical_messages_is_shown_verbatim(bench: Callable[..., Bench]) -> None:
     house = bench(Told("text", fails(EngineUnavailable("version 5 is missing; install it"))))
     fill(house, 2)
     assert [group.cause for group in failures_of(house).groups()] == ["version 5 is missing"]
 
 
 def test_retrying_a_group_touches_nothing_else(bench: Callable[..., Bench]) -> None:
-    text, other = Told("text", broken), Told("other", broken)
+    text, other = Told("text", raise_unreadable), Told("other", raise_unreadable)
     house = bench(text, other)
     ids = fill(house, 3)
     text.calls = other.calls = 0
@@ -79,13 +81,13 @@ def test_retrying_a_group_touches_nothing_else(bench: Callable[..., Bench]) -> N
     for file_id in ids:
         house.process(file_id)
     assert (text.calls, other.calls) == (3, 0)
-    assert [left.digester for left in failures_of(house).groups()] == ["other"]
+    assert [remaining.digester for remaining in failures_of(house).groups()] == ["other"]
     with pytest.raises(NotFound):
         failures_of(house).retry(group.id)
 
 
-def test_asking_twice_tries_once(bench: Callable[..., Bench]) -> None:
-    text = Told("text", broken)
+def test_a_second_request_does_not_retry_again(bench: Callable[..., Bench]) -> None:
+    text = Told("text", raise_unreadable)
     house = bench(text)
     fill(house, 2)
     group = failures_of(house).groups()[0]
@@ -94,7 +96,7 @@ def test_asking_twice_tries_once(bench: Callable[..., Bench]) -> None:
         failures_of(house).retry(group.id)
 
 
-def test_what_has_failed_anew_meanwhile_is_left_alone(bench: Callable[..., Bench]) -> None:
+def test_a_digest_that_has_failed_again_meanwhile_is_left_alone(bench: Callable[..., Bench]) -> None:
     house = bench(Told("text", fails(ChildCrashed("it died"))))
     (file_id,) = fill(house, 1)
     seen = list(iterate_failures(house.db))
@@ -104,7 +106,7 @@ def test_what_has_failed_anew_meanwhile_is_left_alone(bench: Callable[..., Bench
     assert house.digest(file_id, "text") == ("failed", "crash", 2)
 
 
-def test_what_is_tried_again_by_itself_says_so(bench: Callable[..., Bench]) -> None:
+def test_a_group_counts_the_failures_that_are_retried_automatically(bench: Callable[..., Bench]) -> None:
     house = bench(Told("text", fails(ChildCrashed("it died"))))
     ids = fill(house, 2)
     (group,) = failures_of(house).groups()
@@ -117,10 +119,10 @@ def test_what_is_tried_again_by_itself_says_so(bench: Callable[..., Bench]) -> N
     assert (group.files, group.again) == (2, 1)
 
 
-def test_what_only_waits_or_follows_is_no_cause(bench: Callable[..., Bench]) -> None:
+def test_a_failure_that_only_waits_for_or_follows_from_another_is_not_a_cause(bench: Callable[..., Bench]) -> None:
     house = bench(
         Told("text", fails(ChildCrashed("it died"))),
-        Told("tags", broken, reads=("text",)),
+        Told("tags", raise_unreadable, reads=("text",)),
         Told("summary", reads=("tags",)),
     )
     (file_id,) = fill(house, 1)
@@ -134,15 +136,15 @@ def test_what_only_waits_or_follows_is_no_cause(bench: Callable[..., Bench]) -> 
 
 
 def test_vanished_files_have_no_failures(bench: Callable[..., Bench]) -> None:
-    house = bench(Told("text", broken))
+    house = bench(Told("text", raise_unreadable))
     fill(house, 1)
     (house.root / "n.txt").unlink()
     house.scanner.scan()
     assert failures_of(house).groups() == []
 
 
-def test_a_few_come_at_once_and_many_wait_their_turn(bench: Callable[..., Bench]) -> None:
-    house = bench(Told("text", broken))
+def test_many_retries_get_the_lower_priority(bench: Callable[..., Bench]) -> None:
+    house = bench(Told("text", raise_unreadable))
     fill(house, FEW + 1)
     group = failures_of(house).groups()[0]
     failures_of(house).retry(group.id)

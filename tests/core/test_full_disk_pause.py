@@ -1,4 +1,4 @@
-"""A disk without room, met while a digester works, is nobody's fault."""
+"""A full disk while a digester works costs the file no attempt."""
 
 from __future__ import annotations
 

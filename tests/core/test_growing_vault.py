@@ -1,4 +1,4 @@
-"""Questions about one file, or one output, must not take longer because the vault has many."""
+"""Queries about one file or one output must not take longer because the vault has many."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NOW = "2026-03-04T12:00:00.000Z"
 
 @pytest.fixture
 def database(tmp_path: Path) -> Iterator[Database]:
-    """Many files; all that can be made of them is completed."""
+    """A database with many files; all their digests are completed."""
     database = Database(tmp_path)
 
     def fill(db: Connection) -> None:
@@ -36,7 +36,7 @@ def database(tmp_path: Path) -> Iterator[Database]:
 
 
 def plan_of(database: Database, work: Callable[[Connection], object]) -> list[str]:
-    """How SQLite finds the rows of each statement that this work executes."""
+    """Return how SQLite finds the rows of each statement that this work executes."""
 
     def explain(db: Connection) -> list[str]:
         executed: list[str] = []
@@ -49,7 +49,7 @@ def plan_of(database: Database, work: Callable[[Connection], object]) -> list[st
 
 
 def steps_of(database: Database, work: Callable[[Connection], object]) -> int:
-    """How many hundred instructions SQLite needs for this work."""
+    """Return how many hundred instructions SQLite needs for this work."""
 
     def count(db: Connection) -> int:
         steps = [0]
@@ -66,7 +66,7 @@ def steps_of(database: Database, work: Callable[[Connection], object]) -> int:
     return database.write(count)
 
 
-def test_trying_one_file_again_looks_at_no_other(database: Database) -> None:
+def test_a_retry_of_one_file_looks_at_no_other(database: Database) -> None:
     def fail(db: Connection) -> None:
         db.execute(
             "UPDATE digests SET status = 'failed', error = 'x', error_category = 'crash' WHERE file_id IN (7, 8)"
@@ -93,8 +93,8 @@ def test_changing_the_lane_of_an_output_looks_at_no_other(database: Database) ->
 def test_files_that_lack_a_row_are_walked_once(database: Database) -> None:
     names = [*OUTPUTS, "new"]
     found: list[int] = []
-    while some := digests.find_files_missing(database.read(), names, found[-1] if found else 0, 150):
-        found += some
+    while batch := digests.find_files_missing(database.read(), names, found[-1] if found else 0, 150):
+        found += batch
     assert found == [row[0] for row in database.read().execute("SELECT id FROM files ORDER BY id")]
     assert digests.find_files_missing(database.read(), OUTPUTS) == []
 
@@ -103,7 +103,7 @@ def test_files_that_lack_a_row_are_walked_once(database: Database) -> None:
     assert end < beginning / 10
 
 
-def test_looking_for_what_nobody_makes_costs_nothing_while_there_is_none(database: Database) -> None:
+def test_looking_for_removed_outputs_costs_nothing_while_there_are_none(database: Database) -> None:
     assert steps_of(database, lambda db: removed_digesters.find_removed_outputs(db, OUTPUTS)) < 50
     assert (
         steps_of(database, lambda db: [removed_digesters.requeue_skipped(db, name, NOW, 500) for name in OUTPUTS]) < 100

@@ -1,4 +1,4 @@
-"""How far an attempt is, for everybody who watches; and what is prepared in a child before an attempt that waits."""
+"""The progress of an attempt, for all watchers; and the preparation in a child before an attempt that waits."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ def test_progress_reaches_other_processes_as_events_but_not_at_every_step(bench:
     vault = bench(Told("speech", make))
     vault.process(vault.drop("talk.rec"))
     vault.database.write(lambda _db: None)
-    told = progress_of(vault)
+    reports = progress_of(vault)
 
-    assert 3 <= len(told) <= 5
-    assert told[0][:2] == ("talk.rec", "speech")
-    assert [detail for *_, detail in told] == sorted(str(detail) for *_, detail in told)
+    assert 3 <= len(reports) <= 5
+    assert reports[0][:2] == ("talk.rec", "speech")
+    assert [detail for *_, detail in reports] == sorted(str(detail) for *_, detail in reports)
     assert vault.coordinator.in_flight.running == {}
 
 
-def test_what_needs_a_parser_is_prepared_before_an_attempt_that_waits(bench: Open) -> None:
+def test_a_source_is_prepared_before_an_attempt_that_waits(bench: Open) -> None:
     def prepare(source: Source) -> None:
         (source.scratch / "pieces").write_text(f"pieces of {source.file.name}")
 
@@ -54,7 +54,7 @@ def test_what_needs_a_parser_is_prepared_before_an_attempt_that_waits(bench: Ope
     assert vault.content(talk, "speech") == "pieces of talk.rec"
 
 
-def test_what_cannot_be_prepared_is_not_attempted(bench: Open) -> None:
+def test_a_source_that_cannot_be_prepared_is_not_attempted(bench: Open) -> None:
     def prepare(source: Source) -> None:
         raise UnreadableFile(f"{source.file.name}: is broken")
 
@@ -66,12 +66,12 @@ def test_what_cannot_be_prepared_is_not_attempted(bench: Open) -> None:
     assert speech.calls == 0
 
 
-def test_a_long_wait_ends_with_the_next_word_of_its_progress_when_chyme_stops(bench: Open) -> None:
-    asked = []
+def test_a_long_wait_ends_at_its_next_progress_report_when_chyme_stops(bench: Open) -> None:
+    steps = []
 
     def make(source: Source) -> list[Output]:
         for number in range(100):
-            asked.append(number)
+            steps.append(number)
             if number == 2:
                 vault.coordinator.stop()
             source.progress(number / 100)
@@ -80,17 +80,17 @@ def test_a_long_wait_ends_with_the_next_word_of_its_progress_when_chyme_stops(be
     vault = bench(Told("cleanup", make, waits=True))
     talk = vault.drop("talk.rec")
     assert vault.process(talk) is PassResult.STOPPED
-    assert asked == [0, 1, 2]
+    assert steps == [0, 1, 2]
     assert vault.digest(talk, "cleanup") == ("todo", None, 0)
 
 
-def test_other_processes_see_what_is_under_way_and_how_far_it_is(bench: Open, clock: Clock) -> None:
+def test_other_processes_see_running_attempts_and_their_progress(bench: Open, clock: Clock) -> None:
     seen: list[list[tuple[str, str, float]]] = []
 
     def make(source: Source) -> list[Output]:
         clock.forward(3)
         source.progress(0.25)
-        vault.database.write(lambda _db: None)  # behind the event in the queue of the writer
+        vault.database.write(lambda _db: None)  # queued after the event, so the event is written first
         seen.append(events.list_in_progress(vault.db))
         return [Output("speech", "heard")]
 

@@ -13,7 +13,7 @@ from chyme.core.store.models import fallbacks
 from chyme.errors import NetworkFailed, UnreadableFile
 from chyme.model import Output, Without
 
-Opens = Callable[..., Bench]
+OpenBench = Callable[..., Bench]
 
 
 def problems(bench: Bench) -> list[str]:
@@ -24,7 +24,7 @@ def error(bench: Bench, file_id: int, name: str) -> str | None:
     return digests.of_file(bench.db, file_id)[name].error
 
 
-def test_a_document_is_not_completed_while_a_new_digester_has_work(bench: Opens) -> None:
+def test_a_document_is_not_completed_while_a_new_digester_has_work(bench: OpenBench) -> None:
     before = bench(Told("words"))
     note = before.drop("note.txt")
     before.process(note)
@@ -39,7 +39,7 @@ def test_a_document_is_not_completed_while_a_new_digester_has_work(bench: Opens)
     assert after.intake.add_missing_digests() == 0
 
 
-def test_what_nobody_makes_any_more_is_not_waited_for(bench: Opens, clock: Clock) -> None:
+def test_an_output_that_no_digester_makes_any_more_is_skipped(bench: OpenBench, clock: Clock) -> None:
     before = bench(Told("waits", lambda _source: []), Told("fails", fails(NetworkFailed("no network"))), Told("words"))
     note = before.drop("note.txt")
     before.process(note)
@@ -61,7 +61,7 @@ def test_what_nobody_makes_any_more_is_not_waited_for(bench: Opens, clock: Clock
     assert skip_removed_outputs(after.database, after.rules, clock.now) == 0
 
 
-def test_it_is_made_when_its_digester_returns(bench: Opens, clock: Clock) -> None:
+def test_a_skipped_output_is_made_when_its_digester_returns(bench: OpenBench, clock: Clock) -> None:
     before = bench(Told("guest", fails(NetworkFailed("no network"))), Told("words"))
     note = before.drop("note.txt")
     before.process(note)
@@ -81,7 +81,7 @@ def test_it_is_made_when_its_digester_returns(bench: Opens, clock: Clock) -> Non
     assert requeue_restored_outputs(after.database, after.rules, clock.now) == 0
 
 
-def test_a_failure_that_is_final_stays(bench: Opens, clock: Clock) -> None:
+def test_a_failure_that_is_final_stays(bench: OpenBench, clock: Clock) -> None:
     before = bench(Told("guest", fails(UnreadableFile("note.txt: is broken"))), Told("words"))
     note = before.drop("note.txt")
     before.process(note)
@@ -91,7 +91,9 @@ def test_a_failure_that_is_final_stays(bench: Opens, clock: Clock) -> None:
     assert after.digest(note, "guest") == ("failed", "validation", 1)
 
 
-def test_what_was_made_without_its_model_waits_for_it_only_while_somebody_could_ask(bench: Opens, clock: Clock) -> None:
+def test_an_output_made_without_its_model_waits_for_it_only_while_its_digester_exists(
+    bench: OpenBench, clock: Clock
+) -> None:
     why = Without("llm", "made without its model: it is down", "network", 5.0)
 
     def instead(_source: object) -> list[Output]:
@@ -116,7 +118,7 @@ def test_what_was_made_without_its_model_waits_for_it_only_while_somebody_could_
     assert str(after.content(note, "guest")).startswith("guest of")
 
 
-def test_what_reads_it_need_not_wait_either(bench: Opens, clock: Clock) -> None:
+def test_a_digester_that_reads_a_removed_output_does_not_wait_for_it(bench: OpenBench, clock: Clock) -> None:
     before = bench(Told("guest", fails(NetworkFailed("no network"))), Told("reader", reads=("guest",)))
     note = before.drop("note.txt")
     before.process(note)

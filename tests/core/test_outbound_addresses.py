@@ -90,11 +90,11 @@ def test_public_addresses_are_public(text: str) -> None:
 
 
 @pytest.mark.parametrize(("text", "reason"), SPECIAL.items())
-def test_special_addresses_are_told_by_name(text: str, reason: str) -> None:
+def test_special_addresses_are_described(text: str, reason: str) -> None:
     assert describe_special_range(ip_address(text)) == reason
 
 
-def test_ipv4_inside_ipv6_becomes_what_it_stands_for() -> None:
+def test_ipv4_inside_ipv6_becomes_ipv4() -> None:
     assert str(address_of("::ffff:127.0.0.1")) == "127.0.0.1"
     assert str(address_of("::FFFF:7f00:1")) == "127.0.0.1"
     assert str(address_of("fe80::1%2")) == "fe80::1%2"
@@ -104,7 +104,7 @@ def test_ipv4_inside_ipv6_becomes_what_it_stands_for() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "meant"),
+    ("text", "expected"),
     [
         ("127.0.0.1", "127.0.0.1"),
         ("127.0.0.1.", "127.0.0.1"),
@@ -128,8 +128,8 @@ def test_ipv4_inside_ipv6_becomes_what_it_stands_for() -> None:
         ("[0:0:0:0:0:ffff:7f00:1]", "127.0.0.1"),
     ],
 )
-def test_every_way_to_write_an_address_is_that_address(text: str, meant: str) -> None:
-    assert host_of(text) == ip_address(meant)
+def test_every_way_to_write_an_address_is_that_address(text: str, expected: str) -> None:
+    assert host_of(text) == ip_address(expected)
 
 
 @pytest.mark.parametrize(
@@ -162,6 +162,6 @@ def test_names_become_plain(text: str, name: str) -> None:
         *("[::1", "::1]", "[::1]x", "a" * 64, "a." * 130, "ä" * 300, "a\u200bb\ud800", "*", "*.com", "a\u202eb"),
     ],
 )
-def test_what_makes_no_sense_is_no_host(text: str) -> None:
+def test_text_that_makes_no_sense_is_no_host(text: str) -> None:
     with pytest.raises(NoHost):
         host_of(text)

@@ -1,4 +1,4 @@
-"""The door hears children, believes nothing, and leaves nothing behind."""
+"""The connection server (the door) serves children, trusts nothing they send, and leaves nothing behind."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ from chyme.errors import AddressRefused, ChymeError, NetworkFailed, RateLimited,
 
 
 class Hall:
-    """A listener on loopback, a guard that lets one in to it, and the guard's door."""
+    """A listener on loopback, a guard that allows connections to it, and the connection server of the guard."""
 
     def __init__(self) -> None:
         self.listener = socket.create_server(("127.0.0.1", 0), backlog=200)
         self.port: int = self.listener.getsockname()[1]
-        self.open = threading.Event()  # while it is shut, connections take their time
+        self.open = threading.Event()  # while it is not set, connections wait
         self.open.set()
         self.opening = 0
         self.guard = Guard(policy_of(f"127.0.0.1:{self.port}, slow.test"), delay=0, open_connection=self._dial)
         self.door = ConnectionServer(self.guard)
-        self.knocking: list[ConnectionClient] = []
+        self.clients: list[ConnectionClient] = []
 
     def _dial(self, address: str, port: int, seconds: float) -> socket.socket:
         self.opening += 1
@@ -46,23 +46,23 @@ class Hall:
         return dial(address, port, seconds)
 
     def enter(self, seconds: float = 10.0) -> ConnectionClient:
-        self.knocking.append(ConnectionClient(self.door.add_child().detach(), seconds))
-        return self.knocking[-1]
+        self.clients.append(ConnectionClient(self.door.add_child().detach(), seconds))
+        return self.clients[-1]
 
     def close(self) -> None:
         self.open.set()
         self.door.close()
-        for one in self.knocking:
-            one.close()
+        for client in self.clients:
+            client.close()
         self.listener.close()
 
 
 @pytest.fixture
 def hall() -> Iterator[Hall]:
     before = open_files()
-    made = Hall()
-    yield made
-    made.close()
+    opened = Hall()
+    yield opened
+    opened.close()
     wait_until(lambda: door_threads() == 0)
     assert open_files() == before
 
@@ -109,22 +109,22 @@ def test_errors_come_through_as_they_were_raised(hall: Hall) -> None:
     assert failed.value.tried is True
 
 
-def test_a_pause_told_by_one_child_holds_for_all(hall: Hall) -> None:
-    one, other = hall.enter(), hall.enter()
-    one.hold("127.0.0.1", 30)
+def test_a_pause_reported_by_one_child_applies_to_all(hall: Hall) -> None:
+    first, second = hall.enter(), hall.enter()
+    first.hold("127.0.0.1", 30)
     for odd in (float("inf"), float("nan"), -1.0, 1e300):
-        one.hold("localhost", odd)
-    one.hold("x" * 5000, 1)
+        first.hold("localhost", odd)
+    first.hold("x" * 5000, 1)
 
-    with pytest.raises(RateLimited) as held:
-        other.connect("127.0.0.1", hall.port, polite=True)
+    with pytest.raises(RateLimited) as limited:
+        second.connect("127.0.0.1", hall.port, polite=True)
 
-    assert held.value.tried is False
-    assert 29 < (held.value.retry_after or 0) <= 30
-    assert talks(hall, other.connect("127.0.0.1", hall.port))
+    assert limited.value.tried is False
+    assert 29 < (limited.value.retry_after or 0) <= 30
+    assert talks(hall, second.connect("127.0.0.1", hall.port))
 
 
-def whole(**fields: object) -> bytes:
+def request_with(**fields: object) -> bytes:
     return json.dumps({"ask": "connect", "host": "127.0.0.1", "port": 80, "polite": False, **fields}).encode()
 
 
@@ -136,16 +136,34 @@ def whole(**fields: object) -> bytes:
             b'{"ask":"connect"}',
             b'{"ask":"leave"}',
             b'{"ask":["connect"]}',
-            whole(host=["127.0.0.1"]),
-            whole(host=None),
+            request_with(host=["127.0.0.1"]),
+            request_with(host=None),
         ),
-        *(whole(port="80"), whole(port=True), whole(port=0), whole(port=-1), whole(port=65536), whole(port=80.5)),
-        *(whole(polite="yes"), whole(polite=1), whole(ask="hold"), whole(ask="hold", seconds="1")),
-        *(whole(ask="hold", seconds=True), whole(ask="hold", seconds=-1), b'{"ask":"hold","host":"a","seconds":NaN}'),
-        *(b'{"ask":"hold","host":"a","seconds":1e999}', whole(host="a" * 5000), whole() + b" " * 5000),
+        *(
+            request_with(port="80"),
+            request_with(port=True),
+            request_with(port=0),
+            request_with(port=-1),
+            request_with(port=65536),
+            request_with(port=80.5),
+        ),
+        *(
+            request_with(polite="yes"),
+            request_with(polite=1),
+            request_with(ask="hold"),
+            request_with(ask="hold", seconds="1"),
+        ),
+        *(
+            request_with(ask="hold", seconds=True),
+            request_with(ask="hold", seconds=-1),
+            b'{"ask":"hold","host":"a","seconds":NaN}',
+        ),
+        *(b'{"ask":"hold","host":"a","seconds":1e999}', request_with(host="a" * 5000), request_with() + b" " * 5000),
     ],
 )
-def test_garbage_is_not_answered_and_harms_nobody(hall: Hall, garbage: bytes, caplog: pytest.LogCaptureFixture) -> None:
+def test_garbage_is_not_answered_and_harms_no_other_child(
+    hall: Hall, garbage: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
     inside = hall.enter()
     with hall.door.add_child() as line, ExitStack() as stack:
         mine, theirs = socket.socketpair(socket.AF_UNIX, KIND)
@@ -154,7 +172,7 @@ def test_garbage_is_not_answered_and_harms_nobody(hall: Hall, garbage: bytes, ca
             line.sendmsg([garbage], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, theirs.fileno().to_bytes(4, "little"))])
         mine.settimeout(5)
 
-        assert mine.recv(100) == b""  # the door has closed it, unanswered
+        assert mine.recv(100) == b""  # the connection server has closed it without an answer
 
     assert talks(hall, inside.connect("127.0.0.1", hall.port))
     assert hall.opening == 1
@@ -180,10 +198,11 @@ def test_odd_descriptors_are_closed_unused(hall: Hall, tmp_path: Path) -> None:
         before = open_files()
         for odd in (customer, stream, datagram, lonely, tcp, file, service):
             line.sendmsg(
-                [whole(port=hall.port)], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, odd.fileno().to_bytes(4, "little"))]
+                [request_with(port=hall.port)],
+                [(socket.SOL_SOCKET, socket.SCM_RIGHTS, odd.fileno().to_bytes(4, "little"))],
             )
         send(line, {"ask": "connect"})
-        send(line, json.loads(whole(port=hall.port)), [stream.fileno()] * 200)
+        send(line, json.loads(request_with(port=hall.port)), [stream.fileno()] * 200)
         wait_until(lambda: door_threads() == 1 and hall.opening == 0)
 
         assert talks(hall, inside.connect("127.0.0.1", hall.port))
@@ -194,7 +213,7 @@ def test_odd_descriptors_are_closed_unused(hall: Hall, tmp_path: Path) -> None:
     assert hall.opening == 1
 
 
-def test_who_speaks_only_nonsense_is_heard_no_longer(hall: Hall) -> None:
+def test_a_child_that_sends_only_nonsense_is_disconnected(hall: Hall) -> None:
     inside = hall.enter()
     with hall.door.add_child() as line:
         line.settimeout(5)
@@ -214,7 +233,7 @@ def test_a_child_may_ask_for_senseless_hosts_as_often_as_its_pages_do(hall: Hall
     assert talks(hall, inside.connect("127.0.0.1", hall.port))
 
 
-def test_who_does_not_take_the_answer_holds_nobody_up(hall: Hall) -> None:
+def test_a_child_that_does_not_read_its_answer_delays_no_other(hall: Hall) -> None:
     inside = hall.enter()
     with hall.door.add_child() as line, ExitStack() as stack:
         _deaf, theirs = map(stack.enter_context, socket.socketpair(socket.AF_UNIX, KIND))
@@ -224,14 +243,14 @@ def test_who_does_not_take_the_answer_holds_nobody_up(hall: Hall) -> None:
                 theirs.send(b"x" * 1000)
         theirs.setblocking(True)
         for _ in range(3):
-            send(line, json.loads(whole(port=hall.port)), [theirs.fileno()])
+            send(line, json.loads(request_with(port=hall.port)), [theirs.fileno()])
             hall.listener.accept()[0].close()
         wait_until(lambda: door_threads() == 1)
 
         assert talks(hall, inside.connect("127.0.0.1", hall.port))
 
 
-def test_who_is_gone_is_forgotten(hall: Hall) -> None:
+def test_a_child_that_is_gone_is_forgotten(hall: Hall) -> None:
     before = open_files()
     for _ in range(5):
         hall.door.add_child().close()
@@ -239,7 +258,7 @@ def test_who_is_gone_is_forgotten(hall: Hall) -> None:
     with hall.door.add_child() as line:
         mine, theirs = socket.socketpair(socket.AF_UNIX, KIND)
         with mine, theirs:
-            send(line, json.loads(whole(port=hall.port)), [theirs.fileno()])
+            send(line, json.loads(request_with(port=hall.port)), [theirs.fileno()])
             wait_until(lambda: hall.opening == 1)
     hall.open.set()
 
@@ -256,13 +275,13 @@ def test_a_child_that_shuts_the_line_shuts_only_its_own(hall: Hall) -> None:
     assert talks(hall, inside.connect("127.0.0.1", hall.port))
 
 
-def test_one_child_cannot_use_up_the_door(hall: Hall) -> None:
+def test_a_single_child_cannot_use_up_the_connection_server(hall: Hall) -> None:
     hall.open.clear()
     greedy, modest = hall.enter(), hall.enter()
-    got: list[socket.socket] = []
+    sockets: list[socket.socket] = []
 
-    def ask(who: ConnectionClient) -> None:
-        got.append(who.connect("127.0.0.1", hall.port))
+    def ask(client: ConnectionClient) -> None:
+        sockets.append(client.connect("127.0.0.1", hall.port))
 
     threads = [threading.Thread(target=ask, args=(greedy,)) for _ in range(2 * MAX_REQUESTS_PER_CHILD)]
     for thread in threads:
@@ -278,28 +297,28 @@ def test_one_child_cannot_use_up_the_door(hall: Hall) -> None:
     hall.open.set()
     for thread in threads:
         thread.join(AMPLE)
-    assert len(got) == 2 * MAX_REQUESTS_PER_CHILD + 1
-    for sock in got:
+    assert len(sockets) == 2 * MAX_REQUESTS_PER_CHILD + 1
+    for sock in sockets:
         sock.close()
 
 
-def test_who_waits_too_long_is_told(hall: Hall) -> None:
+def test_a_child_that_waits_too_long_gets_a_timeout(hall: Hall) -> None:
     hall.open.clear()
 
     with pytest.raises(TimedOut, match="the guard did not answer within"):
         hall.enter(seconds=0.05).connect("127.0.0.1", hall.port)
 
 
-def test_a_closed_door_answers_nobody_and_leaves_nothing(hall: Hall) -> None:
+def test_a_closed_connection_server_answers_no_request_and_leaves_nothing(hall: Hall) -> None:
     hall.open.clear()
     inside, late = hall.enter(), hall.enter()
-    told: list[Exception] = []
+    errors: list[Exception] = []
 
     def ask() -> None:
         try:
             inside.connect("127.0.0.1", hall.port)
         except NetworkFailed as error:
-            told.append(error)
+            errors.append(error)
 
     thread = threading.Thread(target=ask)
     thread.start()
@@ -310,7 +329,7 @@ def test_a_closed_door_answers_nobody_and_leaves_nothing(hall: Hall) -> None:
     thread.join(AMPLE)
 
     assert door_threads() == 0
-    assert "the guard did not answer" in str(told)
+    assert "the guard did not answer" in str(errors)
     with pytest.raises(NetworkFailed):
         late.connect("127.0.0.1", hall.port)
     with pytest.raises(ChymeError, match="shutting down"):
@@ -318,10 +337,10 @@ def test_a_closed_door_answers_nobody_and_leaves_nothing(hall: Hall) -> None:
 
 
 def test_a_guard_that_fails_is_trouble_with_the_network(hall: Hall, caplog: pytest.LogCaptureFixture) -> None:
-    def broken(address: str, port: int, seconds: float) -> socket.socket:
+    def fail_to_connect(address: str, port: int, seconds: float) -> socket.socket:
         raise ZeroDivisionError
 
-    door = ConnectionServer(Guard(policy_of(f"127.0.0.1:{hall.port}"), open_connection=broken))
+    door = ConnectionServer(Guard(policy_of(f"127.0.0.1:{hall.port}"), open_connection=fail_to_connect))
     inside = ConnectionClient(door.add_child().detach(), 5)
     with pytest.raises(NetworkFailed, match="the guard failed"):
         inside.connect("127.0.0.1", hall.port)
@@ -332,9 +351,9 @@ def test_a_guard_that_fails_is_trouble_with_the_network(hall: Hall, caplog: pyte
 
 
 def test_descriptors_that_arrive_are_not_inherited() -> None:
-    one, other = socket.socketpair()
-    with one, other:
-        send(one, {"a": 1}, [one.fileno()])
-        data, (fd,), complete = receive(other, 100, 1)
+    sender, receiver = socket.socketpair()
+    with sender, receiver:
+        send(sender, {"a": 1}, [sender.fileno()])
+        data, (fd,), complete = receive(receiver, 100, 1)
         assert (data, complete, os.get_inheritable(fd)) == (b'{"a":1}', True, False)
         os.close(fd)

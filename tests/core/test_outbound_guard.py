@@ -1,4 +1,4 @@
-"""The guard decides, looks up once, and connects to what it checked."""
+"""The guard decides, looks up a name once, and connects to the address it checked."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from chyme.errors import AddressRefused, NetworkFailed, RateLimited, TimedOut, U
 
 
 class World:
-    """A resolver and a connector that only take notes, and a clock that moves when told."""
+    """A resolver and a connector that only record their calls, and a clock that only the test moves."""
 
     def __init__(self, *answers: Sequence[str] | Exception) -> None:
         self.answers = list(answers)
-        self.asked: list[str] = []
+        self.looked_up: list[str] = []
         self.connected: list[tuple[str, int]] = []
         self.waited: list[float] = []
         self.now = 1000.0
 
     def resolve(self, name: str) -> Sequence[str]:
-        self.asked.append(name)
+        self.looked_up.append(name)
         answer = self.answers.pop(0)
         if isinstance(answer, Exception):
             raise answer
@@ -56,7 +56,7 @@ class World:
         )
 
     def tries(self, host: str, port: int = 80, allow: str = "") -> list[tuple[str, int]]:
-        """Where the connector was sent; nowhere when the guard refused."""
+        """Return the addresses that the guard tried to connect to: none if it refused."""
         try:
             self.guard(allow).connect(host, port)
         except AddressRefused:
@@ -93,7 +93,7 @@ def test_special_addresses_are_never_connected_to(address: str) -> None:
     if "%" not in address:
         literal = World()
         assert literal.tries(f"[{address}]" if ":" in address else address) == []
-        assert literal.asked == []
+        assert literal.looked_up == []
 
 
 @pytest.mark.parametrize(
@@ -103,19 +103,19 @@ def test_an_address_in_disguise_is_refused_without_a_look_up(host: str) -> None:
     world = World()
 
     assert world.tries(host) == []
-    assert world.asked == []
+    assert world.looked_up == []
 
 
 @pytest.mark.parametrize(
     "host", ["", "a b", "a\0b", "%31.0.0.1", "user:secret@host", "fe80::1%eth0", "256.1.1.1", "x" * 999]
 )
-def test_what_is_no_host_is_refused_without_a_look_up(host: str) -> None:
+def test_an_invalid_host_is_refused_without_a_look_up(host: str) -> None:
     world = World()
 
     with pytest.raises(AddressRefused) as refused:
         world.guard().connect(host, 80)
 
-    assert (world.asked, world.connected) == ([], [])
+    assert (world.looked_up, world.connected) == ([], [])
     assert "secret" not in str(refused.value)
     assert len(str(refused.value)) < 150
 
@@ -127,15 +127,15 @@ def test_a_public_address_is_connected_to() -> None:
     assert World(["64:ff9b::808:808"]).tries("example.com") == [("64:ff9b::808:808", 80)]
 
 
-def test_a_name_is_asked_for_as_it_is_meant() -> None:
+def test_a_name_is_normalised_before_the_look_up() -> None:
     world = World(["93.184.216.34"])
 
     world.tries("BÜCHER.Example.")
 
-    assert world.asked == ["xn--bcher-kva.example"]
+    assert world.looked_up == ["xn--bcher-kva.example"]
 
 
-def test_one_private_address_among_public_ones_refuses_the_host() -> None:
+def test_a_single_private_address_among_public_addresses_refuses_the_host() -> None:
     assert World(["93.184.216.34", "10.0.0.7"]).tries("mixed.example") == []
     assert World(["2606:4700::1111", "93.184.216.34", "::1"]).tries("mixed.example") == []
 
@@ -144,7 +144,7 @@ def test_an_answer_that_changes_is_looked_up_once_and_what_was_checked_is_connec
     world = World(["93.184.216.34"], ["127.0.0.1"])
 
     assert world.tries("rebinding.example") == [("93.184.216.34", 80)]
-    assert world.asked == ["rebinding.example"]
+    assert world.looked_up == ["rebinding.example"]
 
 
 def test_an_answer_that_has_changed_is_refused_at_the_next_connection() -> None:
@@ -198,7 +198,7 @@ def test_ports_other_than_the_usual_are_refused_before_the_look_up() -> None:
     for port in (22, 25, 6379, 8080, 65535):
         world = World()
         assert world.tries("example.com", port) == []
-        assert world.asked == []
+        assert world.looked_up == []
     for port in (0, -1, 65536):
         assert World().tries("example.com", port) == []
 
@@ -249,7 +249,7 @@ def test_ports_other_than_the_usual_are_refused_before_the_look_up() -> None:
         ("127.0.0.1:81\n10.0.0.0/8", "x.lan", ["10.9.9.9"], 80, True),
     ],
 )
-def test_only_what_an_entry_says_is_allowed(
+def test_only_what_an_entry_names_is_allowed(
     allow: str, host: str, answers: list[str], port: int, reached: bool
 ) -> None:
     assert bool(World(answers).tries(host, port, allow)) is reached
@@ -289,7 +289,7 @@ def test_an_entry_that_makes_no_sense_is_named(entry: str) -> None:
     assert str(wrong.value).startswith(f"web_allow: {entry!r} makes no sense")
 
 
-def test_nothing_is_allowed_unless_somebody_says_so() -> None:
+def test_nothing_is_allowed_by_default() -> None:
     assert policy_of("").allow == policy_of(" , ").allow == ()
 
 
@@ -306,7 +306,7 @@ def test_a_refusal_says_why_and_what_would_help() -> None:
         World().guard("[::2]:81").connect("::1", 81)
 
 
-def test_names_that_do_not_exist_are_trouble_with_the_network() -> None:
+def test_names_that_do_not_exist_are_network_failures() -> None:
     unknown = World(socket.gaierror(socket.EAI_NONAME, "x"), socket.gaierror(socket.EAI_AGAIN, "x"), [])
     guard = unknown.guard()
 
@@ -322,7 +322,7 @@ def test_an_answer_that_is_no_address_is_refused() -> None:
     assert World(["93.184.216.34", "127.0.0.1 "]).tries("odd.example") == []
 
 
-def test_a_name_that_takes_for_ever_is_given_up() -> None:
+def test_a_look_up_that_never_ends_is_given_up() -> None:
     hanging = threading.Event()
     guard = Guard(policy_of(""), seconds=0.05, resolve=lambda _: ["8.8.8.8"] * hanging.wait(AMPLE))
 
@@ -394,8 +394,8 @@ def test_addresses_that_are_silent_share_the_time() -> None:
     assert given == [2.5] * 4
 
 
-def polite(world: World, guard: Guard, host: str) -> float:
-    """When a polite connection was made."""
+def connect_politely(world: World, guard: Guard, host: str) -> float:
+    """Make a polite connection and return the time at which it was made."""
     world.answers.append(["93.184.216.34"])
     with pytest.raises(NetworkFailed):
         guard.connect(host, 80, polite=True)
@@ -406,18 +406,18 @@ def test_polite_connections_to_one_host_are_a_while_apart() -> None:
     world = World()
     guard = world.guard(delay=2)
 
-    assert [polite(world, guard, "a.example") for _ in range(3)] == [1000, 1002, 1004]
-    assert polite(world, guard, "b.example") == 1004
-    assert polite(world, guard, "A.example.") == 1006
+    assert [connect_politely(world, guard, "a.example") for _ in range(3)] == [1000, 1002, 1004]
+    assert connect_politely(world, guard, "b.example") == 1004
+    assert connect_politely(world, guard, "A.example.") == 1006
     world.now += 10
-    assert polite(world, guard, "a.example") == 1016
+    assert connect_politely(world, guard, "a.example") == 1016
     assert world.waited == [2, 2, 2]
 
 
 def test_other_connections_do_not_wait() -> None:
     world = World(["93.184.216.34"])
     guard = world.guard(delay=5)
-    polite(world, guard, "a.example")
+    connect_politely(world, guard, "a.example")
     guard.hold("a.example", 100)
 
     with pytest.raises(NetworkFailed):
@@ -425,7 +425,7 @@ def test_other_connections_do_not_wait() -> None:
     assert world.waited == []
 
 
-def test_a_long_queue_costs_nobody_an_attempt() -> None:
+def test_a_long_queue_costs_no_attempt() -> None:
     world = World()
     waiting: list[float] = []
     guard = Guard(
@@ -433,7 +433,7 @@ def test_a_long_queue_costs_nobody_an_attempt() -> None:
         sleep=waiting.append,
     )  # fmt: skip
     for _ in range(3):
-        polite(world, guard, "8.8.8.8")
+        connect_politely(world, guard, "8.8.8.8")
 
     with pytest.raises(RateLimited) as full:
         guard.connect("8.8.8.8", 80, polite=True)
@@ -449,7 +449,7 @@ def test_two_hundred_pages_of_one_host_all_get_their_turn() -> None:
     guard = world.guard(delay=1)
 
     for number in range(200):
-        assert polite(world, guard, "news.example") == 1000 + number
+        assert connect_politely(world, guard, "news.example") == 1000 + number
 
 
 def test_a_host_on_hold_is_left_alone_at_no_cost() -> None:
@@ -458,22 +458,22 @@ def test_a_host_on_hold_is_left_alone_at_no_cost() -> None:
     guard.hold("A.example.", 30)
     world.now += 10
 
-    with pytest.raises(RateLimited) as held:
+    with pytest.raises(RateLimited) as limited:
         guard.connect("a.example", 80, polite=True)
-    assert held.value.retry_after == 20
-    assert held.value.tried is False
-    assert world.asked == []
-    polite(world, guard, "b.example")
+    assert limited.value.retry_after == 20
+    assert limited.value.tried is False
+    assert world.looked_up == []
+    connect_politely(world, guard, "b.example")
 
-    guard.hold("a.example", 5)  # a shorter wish does not undo a longer one
+    guard.hold("a.example", 5)  # a shorter pause does not replace a longer pause
     world.now += 19
     with pytest.raises(RateLimited):
         guard.connect("a.example", 80, polite=True)
     world.now += 1
-    polite(world, guard, "a.example")
+    connect_politely(world, guard, "a.example")
 
 
-def test_a_wish_for_a_pause_is_believed_for_a_day_at_most() -> None:
+def test_a_requested_pause_lasts_a_day_at_most() -> None:
     world = World()
     guard = world.guard()
     guard.hold("a.example", 1e12)
@@ -482,10 +482,10 @@ def test_a_wish_for_a_pause_is_believed_for_a_day_at_most() -> None:
     guard.hold("b.example", -5)
     guard.hold("no host", 5)
 
-    polite(world, guard, "b.example")
-    with pytest.raises(RateLimited) as held:
+    connect_politely(world, guard, "b.example")
+    with pytest.raises(RateLimited) as limited:
         guard.connect("a.example", 80, polite=True)
-    assert held.value.retry_after == 86400
+    assert limited.value.retry_after == 86400
 
 
 def test_only_so_many_hosts_are_remembered() -> None:
@@ -496,22 +496,22 @@ def test_only_so_many_hosts_are_remembered() -> None:
     for number in range(MAX_HOSTS):
         guard.hold(f"h{number}.example", 1000)
 
-    for host in ("short.example", "late.example"):  # over first, so forgotten first
-        polite(world, guard, host)
+    for host in ("short.example", "late.example"):  # they end first, so they are forgotten first
+        connect_politely(world, guard, host)
     with pytest.raises(RateLimited):
         guard.connect("h0.example", 80, polite=True)
     with pytest.raises(RateLimited):
         guard.connect(f"h{MAX_HOSTS - 1}.example", 80, polite=True)
 
 
-def test_a_refusal_takes_nobodys_turn() -> None:
+def test_a_refusal_does_not_delay_the_next_connection() -> None:
     world = World()
     guard = world.guard(delay=5)
 
     with pytest.raises(AddressRefused):
         guard.connect("a.example", 22, polite=True)
 
-    assert polite(world, guard, "a.example") == 1000
+    assert connect_politely(world, guard, "a.example") == 1000
 
 
 def test_many_threads_keep_the_pace(listener: socket.socket) -> None:

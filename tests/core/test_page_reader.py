@@ -20,7 +20,7 @@ def write_database(path: Path) -> None:
 
 
 def leaf(cells: list[bytes], pointers: int = 0) -> bytes:
-    """A page of a table with these cells, each of them named once or, the first, so many times."""
+    """Return a page of a table with these cells; `pointers` says how many times the page points to them."""
     body = b"".join(reversed(cells))
     ends, at = [], PAGE_SIZE
     for cell in cells:
@@ -40,7 +40,7 @@ def varint(value: int) -> bytes:
 
 
 def long_row(size: int, following: int) -> bytes:
-    """A cell whose row is so long, and goes on at another page."""
+    """Return a cell whose row has this size and continues on another page."""
     usable = PAGE_SIZE
     most, least = usable - 35, (usable - 12) * 32 // 255 - 23
     here = least + (size - least) % (usable - 4)

@@ -60,7 +60,7 @@ class Tags(Fixed):
     reads = ("summary", "nobody-makes-this")
 
 
-def test_a_digester_without_outputs_makes_one_of_its_own_name() -> None:
+def test_a_digester_without_outputs_makes_an_output_of_its_own_name() -> None:
     assert Summary.outputs == ("summary",)
     assert Crawl.outputs == ("page", "meta")
 
@@ -70,13 +70,13 @@ def test_readers_are_known_by_what_they_read() -> None:
     assert readers_of(registry) == {"page": ("summary",), "summary": ("tags",), "nobody-makes-this": ("tags",)}
 
 
-def test_one_output_stands_for_all_of_its_digester() -> None:
+def test_an_output_stands_for_all_outputs_of_its_digester() -> None:
     registry = (Crawl(), Summary(), Tags())
     assert with_siblings(registry, ["meta"]) == {"page", "meta"}
     assert with_siblings(registry, ["crawl"]) == {"page", "meta"}
 
 
-def test_who_reads_what_is_made_later_is_told() -> None:
+def test_a_digester_that_reads_a_later_output_is_reported() -> None:
     assert find_misordered((Crawl(), Summary(), Tags())) == []
     assert find_misordered((Summary(), Crawl())) == ["summary reads page, which is made after it"]
     assert find_misordered((Crawl(), Crawl())) == [
@@ -92,7 +92,7 @@ def test_our_own_digesters_fit_together_and_reset_what_they_must() -> None:
         assert readers <= set(readers_of(registry)[output]), output
 
 
-def test_search_comes_before_everything_that_says_what_a_file_is() -> None:
+def test_search_comes_before_everything_that_describes_a_file() -> None:
     registry = built_in()
     order = [digester.name for digester in registry]
     assert max(map(order.index, SEARCH)) < min(map(order.index, UNDERSTANDING))
@@ -105,7 +105,7 @@ class Text(Fixed):
 
 
 class Caption(Fixed):
-    """Made by a model, where there is one."""
+    """Made by a model if there is one."""
 
     name = "caption"
     reads = ("text",)
@@ -136,18 +136,18 @@ def row(name: str, status: Status, content_hash: str | None = None) -> Digest:
 
 
 def rows(**statuses: Status) -> dict[str, Digest]:
-    made = {name: "made" if status is Status.COMPLETED else None for name, status in statuses.items()}
-    return {name: row(name, status, made[name]) for name, status in statuses.items()}
+    hashes = {name: "made" if status is Status.COMPLETED else None for name, status in statuses.items()}
+    return {name: row(name, status, hashes[name]) for name, status in statuses.items()}
 
 
 def step(by_model: bool, *lanes: Lane, **statuses: Status) -> tuple[str, str]:
-    """What is done next, and with whom."""
+    """Return the next step and its digester."""
     registry = (Text(), Caption(by_model), Search())
     found = next_step(registry, NOTE, rows(**statuses), "2026", lanes=lanes or frozenset(Lane))
     return (type(found).__name__, found.digester.name) if found else ("", "")
 
 
-def test_what_a_model_has_yet_to_make_is_not_waited_for_and_asked_for_last() -> None:
+def test_search_does_not_wait_for_an_output_of_a_model_which_is_made_last() -> None:
     done, todo = Status.COMPLETED, Status.TODO
     assert step(True, text=todo, caption=todo, search=todo) == ("Start", "text")
     assert step(True, text=done, caption=todo, search=todo) == ("Start", "search")
@@ -156,13 +156,13 @@ def test_what_a_model_has_yet_to_make_is_not_waited_for_and_asked_for_last() -> 
     assert step(True, Lane.ORDINARY, text=done, caption=todo, search=done) == ("", "")
 
 
-def test_what_no_model_makes_is_waited_for_so_that_search_is_made_once() -> None:
+def test_search_waits_for_an_output_made_without_a_model_so_that_it_is_made_once() -> None:
     done, todo = Status.COMPLETED, Status.TODO
     assert step(False, text=done, caption=todo, search=todo) == ("Start", "caption")
     assert step(False, Lane.ORDINARY, text=done, caption=todo, search=todo) == ("Wait", "search")
 
 
-def test_what_is_made_again_is_read_as_it_was_and_never_taken_for_what_comes() -> None:
+def test_an_output_that_is_made_again_is_read_in_its_old_state_with_another_input_hash() -> None:
     search = Search()
     done = {"text": row("text", Status.COMPLETED, "a"), "caption": row("caption", Status.COMPLETED, "b")}
     again = done | {"caption": row("caption", Status.TODO, "b")}
@@ -174,7 +174,7 @@ def test_what_is_made_again_is_read_as_it_was_and_never_taken_for_what_comes() -
     assert len({input_hash(search, NOTE, found) for found in (done, again, never)}) == 3
 
 
-def test_only_what_is_read_can_be_optional() -> None:
+def test_only_an_input_can_be_optional() -> None:
     class Astray(Fixed):
         inputs = replace(Fixed.inputs, optional=frozenset({"page"}))
 

@@ -1,4 +1,4 @@
-"""A folder of one's own, among others who make and sweep theirs at the same moment."""
+"""A temporary folder, while other threads make and sweep theirs at the same moment."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from chyme.core.files.temporary_folder import TemporaryFolder
 PREFIX = "chyme-tried-"
 
 
-def test_those_who_come_at_the_same_moment_do_not_sweep_each_other_away() -> None:
-    def come_and_go(_number: int) -> None:
+def test_folders_made_at_the_same_moment_are_not_swept_by_each_other() -> None:
+    def make_and_remove(_number: int) -> None:
         folder = TemporaryFolder(PREFIX)
         try:
             (folder.path / "mine").write_text("still here")
@@ -18,5 +18,5 @@ def test_those_who_come_at_the_same_moment_do_not_sweep_each_other_away() -> Non
         finally:
             folder.remove()
 
-    with ThreadPoolExecutor(8) as crowd:
-        list(crowd.map(come_and_go, range(300)))
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(make_and_remove, range(300)))

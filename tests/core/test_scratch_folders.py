@@ -1,4 +1,4 @@
-"""Scratch folders: none stays behind a process that died, and none is taken from one that lives."""
+"""Scratch folders: a dead process leaves none behind, and none is taken from a living process."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ def test_nothing_empty_stays_behind_a_process_that_was_killed(tmp_path: Path) ->
         assert len(names(tmp_path)) == 3
         holder.send_signal(signal.SIGKILL)
     scratch = ScratchFolders(tmp_path, this_process())
-    assert names(tmp_path) == {scratch._lent.name, "8-full"}, "what was worked out is kept for the next attempt"
+    assert names(tmp_path) == {scratch._lent.name, "8-full"}, "partial work stays for the next attempt"
     scratch.close()
     assert names(tmp_path) == {"8-full"}
 
 
-def test_what_a_living_process_was_lent_stays(tmp_path: Path) -> None:
+def test_folders_lent_to_a_living_process_stay(tmp_path: Path) -> None:
     with start_holder(tmp_path) as holder:
         before = names(tmp_path)
         scratch = ScratchFolders(tmp_path, this_process())
@@ -58,11 +58,11 @@ def test_what_a_living_process_was_lent_stays(tmp_path: Path) -> None:
         holder.communicate()
 
 
-def test_the_folder_of_a_process_that_died_before_it_said_whose_it_is_goes_after_a_while(tmp_path: Path) -> None:
+def test_a_folder_whose_process_died_before_it_named_itself_is_removed_after_a_while(tmp_path: Path) -> None:
     nameless = tmp_path / "lent-0123456789abcdef"
     nameless.mkdir()
     scratch = ScratchFolders(tmp_path, this_process())
-    assert nameless.exists(), "it may be about to say so"
+    assert nameless.exists(), "its process may be about to name itself"
     long_ago = time.time() - 2 * NAMELESS_SECONDS
     os.utime(nameless, (long_ago, long_ago))
     scratch.remove_stale()
@@ -70,7 +70,7 @@ def test_the_folder_of_a_process_that_died_before_it_said_whose_it_is_goes_after
     scratch.close()
 
 
-def test_a_kept_folder_that_nothing_was_put_into_goes_with_its_attempt(tmp_path: Path) -> None:
+def test_a_reusable_folder_that_stayed_empty_is_removed_after_its_attempt(tmp_path: Path) -> None:
     scratch = ScratchFolders(tmp_path, this_process())
     with scratch.lend("7-kept") as folder:
         scratch.remove_stale()

@@ -21,7 +21,7 @@ Open = Callable[..., Bench]
 NAMES = ("page", "copy", "facts")
 
 
-def made(_source: Source) -> list[Output]:
+def make_all(_source: Source) -> list[Output]:
     return [Output(name, name) for name in NAMES]
 
 
@@ -50,7 +50,7 @@ def test_all_outputs_are_retried_by_the_same_attempt(bench: Open, clock: Clock) 
     assert states(vault, link) == {("failed", 3, None)}
 
 
-def test_retry_times_of_their_own_from_an_older_version_end_in_one_attempt(bench: Open, clock: Clock) -> None:
+def test_separate_retry_times_from_an_older_version_lead_to_one_attempt(bench: Open, clock: Clock) -> None:
     crawl = Told("crawl", fails(NetworkFailed("a.url: no answer")), outputs=NAMES)
     vault = bench(crawl)
     link = vault.drop("a.url")
@@ -68,13 +68,13 @@ def test_retry_times_of_their_own_from_an_older_version_end_in_one_attempt(bench
     assert states(vault, link) == {("failed", 3, None)}
 
 
-def test_an_output_that_is_new_is_made_without_the_others(bench: Open, clock: Clock) -> None:
+def test_a_new_output_does_not_replace_the_others(bench: Open, clock: Clock) -> None:
     vault = bench(Told("crawl", lambda _source: [Output("page", "first")], outputs=("page",)))
     link = vault.drop("a.url")
     vault.process(link)
     vault.close()
 
-    crawl = Told("crawl", made, outputs=NAMES)
+    crawl = Told("crawl", make_all, outputs=NAMES)
     vault = bench(crawl)
     vault.intake.add_missing_digests()
     vault.process(link)
@@ -84,15 +84,15 @@ def test_an_output_that_is_new_is_made_without_the_others(bench: Open, clock: Cl
     assert states(vault, link) == {("completed", 1, None)}
 
 
-def test_what_a_person_retries_for_one_output_is_retried_for_all(bench: Open, clock: Clock) -> None:
+def test_a_manual_retry_of_one_output_retries_all_outputs(bench: Open, clock: Clock) -> None:
     crawl = Told("crawl", fails(UnreadableFile("a.url: gone")), outputs=NAMES)
     vault = bench(crawl)
     link = vault.drop("a.url")
     vault.process(link)
-    crawl.make = made
+    crawl.make = make_all
 
-    one = [failure for failure in iterate_failures(vault.db) if failure.output == "copy"]
-    assert retry_failures(vault.database, vault.rules, one, iso(clock())) == 1
+    failures = [failure for failure in iterate_failures(vault.db) if failure.output == "copy"]
+    assert retry_failures(vault.database, vault.rules, failures, iso(clock())) == 1
     vault.process(link)
 
     assert crawl.calls == 2
@@ -105,7 +105,7 @@ def test_a_pause_that_costs_nothing_costs_no_output_an_attempt(bench: Open, cloc
     link = vault.drop("a.url")
     vault.process(link)
     assert {(status, attempts) for status, attempts, _ in states(vault, link)} == {("failed", 0)}
-    crawl.make = made
+    crawl.make = make_all
 
     process_until_nothing_is_due(vault, clock, link)
 
@@ -113,8 +113,8 @@ def test_a_pause_that_costs_nothing_costs_no_output_an_attempt(bench: Open, cloc
     assert states(vault, link) == {("completed", 1, None)}
 
 
-def test_deaths_are_counted_for_all_outputs_alike(bench: Open, clock: Clock) -> None:
-    vault = bench(Told("crawl", made, outputs=NAMES))
+def test_crashes_are_counted_equally_for_all_outputs(bench: Open, clock: Clock) -> None:
+    vault = bench(Told("crawl", make_all, outputs=NAMES))
     link = vault.drop("a.url")
     for outputs, attempts in ((["page"], 0), (NAMES, 0), (NAMES, 1), (NAMES, 2)):
         vault.database.write(lambda db, names=outputs: digests.start(db, link, names, "run", "r", "i", "", ""))  # type: ignore[misc]
@@ -123,13 +123,13 @@ def test_deaths_are_counted_for_all_outputs_alike(bench: Open, clock: Clock) -> 
 
 
 def test_a_model_that_is_back_is_asked_once_for_all_outputs(tmp_path: Path, clock: Clock) -> None:
-    asked = 0
+    questions = 0
     down = True
 
     def ask(source: Source) -> list[Output]:
-        nonlocal asked
-        asked += 1
-        ticket = source.calls.begin(Question("llm", "there", "m", f"question {asked}"))
+        nonlocal questions
+        questions += 1
+        ticket = source.calls.begin(Question("llm", "there", "m", f"question {questions}"))
         assert isinstance(ticket, Ticket)
         if down:
             source.calls.end(ticket, CallEnd("refused", 0.1, status=500))
@@ -139,14 +139,14 @@ def test_a_model_that_is_back_is_asked_once_for_all_outputs(tmp_path: Path, cloc
         source.calls.answered("llm")
         return [Output(name, f"{name} by the model") for name in NAMES]
 
-    describe = Told("describe", ask, outputs=NAMES, waits=True, provider="llm", instead=made)
+    describe = Told("describe", ask, outputs=NAMES, waits=True, provider="llm", instead=make_all)
     vault = Bench(tmp_path, clock, describe, allowed={"llm": Allowance(per_second=0)})
     try:
         note = vault.drop("note.txt")
         vault.process(note)
         assert [vault.content(note, name) for name in NAMES] == list(NAMES)
         down = False
-        for _ in range(len(NAMES)):  # one at a time, while it is not known whether the provider is back
+        for _ in range(len(NAMES)):  # one output at a time, while it is unknown whether the provider is back
             until = providers.get(vault.db, "llm").until
             if until is not None:
                 clock.now = max(clock.now, datetime.fromisoformat(until))
@@ -156,11 +156,11 @@ def test_a_model_that_is_back_is_asked_once_for_all_outputs(tmp_path: Path, cloc
     finally:
         vault.close()
 
-    assert asked == 2
+    assert questions == 2
 
 
 def test_resetting_one_output_makes_all_of_them_once(bench: Open) -> None:
-    crawl = Told("crawl", made, outputs=NAMES)
+    crawl = Told("crawl", make_all, outputs=NAMES)
     vault = bench(crawl)
     link = vault.drop("a.url")
     vault.process(link)

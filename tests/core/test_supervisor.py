@@ -1,4 +1,4 @@
-"""Which file is next, how many at once, and who must be alone."""
+"""Which file is next, how many run at once, and which must run alone."""
 
 from __future__ import annotations
 
@@ -35,41 +35,43 @@ def supervise(clock: Clock) -> Iterator[Supervise]:
         supervisor.close()
 
 
-class Crowd:
-    """Notes who works at the same time."""
+class WorkLog:
+    """Records which files are digested at the same time."""
 
     def __init__(self) -> None:
-        self.here: set[str] = set()
+        self.working: set[str] = set()
         self.most = 0
-        self.met: dict[str, set[str]] = {}
+        self.worked_beside: dict[str, set[str]] = {}
         self._guard = threading.Lock()
 
     def __call__(self, source: Source) -> list[Output]:
         name = source.file.name
         with self._guard:
-            self.here.add(name)
-            self.most = max(self.most, len(self.here))
-            for each in self.here:
-                self.met.setdefault(each, set()).update(self.here - {each})
+            self.working.add(name)
+            self.most = max(self.most, len(self.working))
+            for other in self.working:
+                self.worked_beside.setdefault(other, set()).update(self.working - {other})
         time.sleep(0.05)
         with self._guard:
-            self.here.discard(name)
+            self.working.discard(name)
         return [Output("text", name)]
 
 
 def test_as_many_files_as_allowed_are_in_flight_and_no_more(bench: Open, supervise: Supervise) -> None:
-    crowd = Crowd()
-    vault = bench(Told("text", crowd))
+    log = WorkLog()
+    vault = bench(Told("text", log))
     notes = [vault.drop(f"{n}.txt", f"note {n}") for n in range(12)]
     supervise(vault, concurrency=4)
 
     wait_until(lambda: all(vault.digest(note, "text")[0] == "completed" for note in notes))
-    assert 2 <= crowd.most <= 4
+    assert 2 <= log.most <= 4
 
 
-def test_a_file_that_was_there_when_chyme_died_twice_runs_last_and_alone(bench: Open, supervise: Supervise) -> None:
-    crowd = Crowd()
-    vault = bench(Told("text", crowd))
+def test_a_file_that_was_in_progress_when_chyme_died_twice_runs_last_and_alone(
+    bench: Open, supervise: Supervise
+) -> None:
+    log = WorkLog()
+    vault = bench(Told("text", log))
     tired = vault.drop("tired.txt", "a")
     others = [vault.drop(f"{n}.txt", f"longer note {n}") for n in range(8)]
     vault.database.write(
@@ -79,26 +81,26 @@ def test_a_file_that_was_there_when_chyme_died_twice_runs_last_and_alone(bench: 
 
     wait_until(lambda: vault.digest(tired, "text")[0] == "completed")
     assert all(vault.digest(note, "text")[0] == "completed" for note in others)
-    assert crowd.met["tired.txt"] == set()
+    assert log.worked_beside["tired.txt"] == set()
 
 
 def test_nothing_starts_beside_a_file_that_must_be_alone(bench: Open, supervise: Supervise) -> None:
-    crowd = Crowd()
-    vault = bench(Told("text", crowd))
+    log = WorkLog()
+    vault = bench(Told("text", log))
     tired = vault.drop("tired.txt", "a")
     vault.database.write(
         lambda db: db.execute("UPDATE digests SET interruptions = 2, priority = 3 WHERE file_id = ?", (tired,))
     )
     supervisor = supervise(vault)
-    wait_until(lambda: "tired.txt" in crowd.here)
+    wait_until(lambda: "tired.txt" in log.working)
     late = vault.drop("late.txt", "b")
     supervisor.wake()
 
     wait_until(lambda: vault.digest(late, "text")[0] == "completed")
-    assert crowd.met["tired.txt"] == set()
+    assert log.worked_beside["tired.txt"] == set()
 
 
-def test_one_bad_file_slows_nobody(bench: Open, supervise: Supervise) -> None:
+def test_one_bad_file_slows_no_other(bench: Open, supervise: Supervise) -> None:
     def make(source: Source) -> list[Output]:
         if source.file.name == "bad.txt":
             return fails(NetworkFailed("down"))(source)
@@ -113,7 +115,7 @@ def test_one_bad_file_slows_nobody(bench: Open, supervise: Supervise) -> None:
     assert vault.digest(bad, "text") == ("failed", "network", 1)
 
 
-def test_a_file_that_changed_under_us_is_looked_at_again(bench: Open, supervise: Supervise) -> None:
+def test_a_file_that_changed_while_it_was_queued_is_looked_at_again(bench: Open, supervise: Supervise) -> None:
     looked: list[int] = []
     vault = bench(Told("text"))
     note = vault.drop("note.txt", "first")
@@ -129,14 +131,14 @@ def test_a_file_that_changed_under_us_is_looked_at_again(bench: Open, supervise:
 
 
 class Long:
-    """Takes as long as the test wants."""
+    """A digester that runs until the test sets `over`."""
 
     def __init__(self) -> None:
         self.over = threading.Event()
-        self.here: set[str] = set()
+        self.started: set[str] = set()
 
     def __call__(self, source: Source) -> list[Output]:
-        self.here.add(source.file.name)
+        self.started.add(source.file.name)
         assert self.over.wait(AMPLE)
         return [Output("speech", "heard")]
 
@@ -145,34 +147,34 @@ def is_recording(file: File) -> bool:
     return file.name.endswith(".rec")
 
 
-def test_recordings_hold_up_no_note_however_many_there_are(bench: Open, supervise: Supervise) -> None:
+def test_recordings_delay_no_note_however_many_there_are(bench: Open, supervise: Supervise) -> None:
     long = Long()
     vault = bench(Told("speech", long, applies=is_recording, lane=Lane.LONG), Told("text", reads=("speech",)))
     recordings = [vault.drop(f"{n}.rec", f"sound {n}") for n in range(8)]
     supervisor = supervise(vault, concurrency=2)
     try:
-        wait_until(lambda: len(long.here) == 2)
+        wait_until(lambda: len(long.started) == 2)
         notes = [vault.drop(f"{n}.txt", f"note {n}") for n in range(5)]
         supervisor.wake()
 
         wait_until(lambda: all(vault.digest(note, "text")[0] == "completed" for note in notes))
-        assert len(long.here) == 2
-        waiting = [one for one in recordings if vault.digest(one, "speech")[0] == "todo"]
+        assert len(long.started) == 2
+        waiting = [recording for recording in recordings if vault.digest(recording, "speech")[0] == "todo"]
         assert len(waiting) == 6
     finally:
         long.over.set()
-    wait_until(lambda: all(vault.digest(one, "text")[0] == "completed" for one in recordings))
-    assert len(long.here) == 8
+    wait_until(lambda: all(vault.digest(recording, "text")[0] == "completed" for recording in recordings))
+    assert len(long.started) == 8
 
 
-def test_what_a_person_wants_made_again_is_not_copied_even_when_it_takes_minutes(
+def test_a_digest_requested_by_a_person_is_not_copied_even_when_it_takes_minutes(
     bench: Open, supervise: Supervise
 ) -> None:
     speech = Told("speech", lane=Lane.LONG)
     vault = bench(speech)
     first, second = vault.drop("a.rec", "sound"), vault.drop("b.rec", "sound")
     supervisor = supervise(vault)
-    wait_until(lambda: all(vault.digest(one, "speech")[0] == "completed" for one in (first, second)))
+    wait_until(lambda: all(vault.digest(recording, "speech")[0] == "completed" for recording in (first, second)))
     before = speech.calls
     vault.database.write(lambda db: file_requests.add(db, second, Again(Mode.RESET), iso(vault.clock())))
     supervisor.wake()

@@ -35,7 +35,7 @@ def test_text_is_spelled_as_it_is(name: str) -> None:
         (b"\xc3\xa9\xff", "é%FF"),
     ],
 )
-def test_what_is_not_text_or_looks_like_it_is_escaped_name_by_name(raw: bytes, spelled: str) -> None:
+def test_a_name_that_is_not_text_or_looks_escaped_is_escaped(raw: bytes, spelled: str) -> None:
     assert encode_path(os.fsdecode(raw)) == (spelled, True)
     assert os.fsencode(decode_path(spelled)) == raw
 
@@ -52,7 +52,7 @@ def test_no_two_paths_are_spelled_alike_and_each_leads_back() -> None:
         assert os.fsencode(decode_path(path) if escaped else path) == raw
 
 
-def test_a_spelling_holds_folder_by_folder() -> None:
+def test_the_spelling_of_a_folder_is_the_same_in_all_paths() -> None:
     raw = os.fsdecode(b"100%/\xff/%FF/a")
     assert encode_path(raw)[0].rpartition("/")[0] == encode_path(raw.rpartition("/")[0])[0]
 
@@ -65,7 +65,7 @@ def test_a_missing_folder_or_a_file_is_no_vault(tmp_path: Path) -> None:
         Vault(tmp_path / "file")
 
 
-def test_opening_stays_inside_whatever_links_say(tmp_path: Path) -> None:
+def test_opening_a_file_stays_inside_the_vault_despite_links(tmp_path: Path) -> None:
     root = tmp_path / "vault"
     (root / ".chyme").mkdir(parents=True)
     (root / "a.txt").write_text("in")
@@ -86,7 +86,7 @@ def test_opening_stays_inside_whatever_links_say(tmp_path: Path) -> None:
             vault.open(file(path))
 
 
-def test_status_tells_files_folders_links_and_nothing_apart(tmp_path: Path) -> None:
+def test_status_distinguishes_files_folders_links_and_missing_paths(tmp_path: Path) -> None:
     (tmp_path / "sub").mkdir()
     (tmp_path / "sub/a.txt").write_text("in")
     (tmp_path / "link").symlink_to("sub/a.txt")
@@ -101,7 +101,7 @@ def test_status_tells_files_folders_links_and_nothing_apart(tmp_path: Path) -> N
         assert vault.status(nothing) is None
 
 
-def test_a_typed_path_is_one_of_the_vault_or_refused(tmp_path: Path) -> None:
+def test_a_typed_path_is_inside_the_vault_or_refused(tmp_path: Path) -> None:
     root = tmp_path / "vault"
     (root / "sub").mkdir(parents=True)
     (root / "sub/a.txt").touch()

@@ -1,4 +1,4 @@
-"""What becomes of a file when the model that should read it cannot, and when it can again."""
+"""What happens to a file when the model that should read it is unavailable, and when it is available again."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ from chyme.model import CallEnd, Lane, Output, Question, Reply, Status, Ticket, 
 from chyme.models.providers.daily_budget import Allowance
 
 CLASSIFY = "classify-document"
-LOCAL = '{"title": "by rules", "tags": []}'
-ASKED = '{"title": "by the model", "tags": []}'
+BY_RULES = '{"title": "by rules", "tags": []}'
+BY_MODEL = '{"title": "by the model", "tags": []}'
 
 
 class Model:
-    """A provider that does what it is told, asked as digesters ask: through their calls."""
+    """A provider with an answer or error that the test chooses. Like real digesters, it uses `source.calls`."""
 
     def __init__(self) -> None:
         self.error: Callable[[], DigestError] | None = None
@@ -54,7 +54,7 @@ class Model:
                 raise error
             source.calls.end(leave, CallEnd("answered", 0.1, Reply(200, "application/json", b"{}"), None, 7, 3))
         source.calls.answered("llm")
-        return [Output(CLASSIFY, ASKED)]
+        return [Output(CLASSIFY, BY_MODEL)]
 
     def fails(self, error: Callable[[], DigestError], outage: bool = True) -> None:
         self.error, self.outage = error, outage
@@ -64,7 +64,9 @@ class Model:
 
 
 def classifier(model: Model) -> Told:
-    return Told(CLASSIFY, model.digest, waits=True, provider="llm", instead=lambda _source: [Output(CLASSIFY, LOCAL)])
+    return Told(
+        CLASSIFY, model.digest, waits=True, provider="llm", instead=lambda _source: [Output(CLASSIFY, BY_RULES)]
+    )
 
 
 @pytest.fixture
@@ -72,26 +74,26 @@ def model() -> Model:
     return Model()
 
 
-Laid = Callable[..., Bench]
+OpenBench = Callable[..., Bench]
 
 
 @pytest.fixture
-def lay(tmp_path: Path, clock: Clock, model: Model) -> Iterator[Laid]:
-    made: list[Bench] = []
+def lay(tmp_path: Path, clock: Clock, model: Model) -> Iterator[OpenBench]:
+    opened: list[Bench] = []
 
-    def lay(allowed: Allowance | None = None, **more: object) -> Bench:
+    def lay(allowed: Allowance | None = None, **options: object) -> Bench:
         allowed_for = {"llm": allowed or Allowance(per_second=0)}
         search = Told("search-keyword", reads=(CLASSIFY,))
-        made.append(Bench(tmp_path, clock, classifier(model), search, allowed=allowed_for, **more))  # type: ignore[arg-type]
-        return made[-1]
+        opened.append(Bench(tmp_path, clock, classifier(model), search, allowed=allowed_for, **options))  # type: ignore[arg-type]
+        return opened[-1]
 
     yield lay
-    for bench in made:
+    for bench in opened:
         bench.close()
 
 
-def again(bench: Bench, *file_ids: int) -> int:
-    """What the supervisor does: wake what may be asked now, then carry the files that are due."""
+def wake_and_process(bench: Bench, *file_ids: int) -> int:
+    """Do what the supervisor does: wake the digests whose model may be asked now, then process the files."""
     woken = bench.coordinator.wake()
     assert not any("not settled" in problem for problem in bench.database.write(consistency_checks.find_problems))
     for file_id in file_ids:
@@ -104,19 +106,19 @@ def row(bench: Bench, file_id: int) -> tuple[str, str | None, int, bool]:
     return str(digest.status), digest.provider, digest.attempts, digest.retry_at is not None
 
 
-def test_a_model_that_answers_leaves_nothing_to_wait_for(lay: Laid, model: Model) -> None:
+def test_a_model_that_answers_leaves_nothing_to_wait_for(lay: OpenBench, model: Model) -> None:
     bench = lay()
     note = bench.drop("note.txt")
     bench.process(note)
 
     assert row(bench, note) == ("completed", None, 1, False)
-    assert bench.content(note, CLASSIFY) == ASKED
+    assert bench.content(note, CLASSIFY) == BY_MODEL
     assert bench.state(note) == "completed"
 
 
 @pytest.mark.parametrize("error", [NetworkFailed, RateLimited, QuotaSpent, TimedOut], ids=lambda e: e.category)
 def test_a_provider_that_is_down_leaves_a_usable_document_at_once(
-    lay: Laid, model: Model, error: type[DigestError]
+    lay: OpenBench, model: Model, error: type[DigestError]
 ) -> None:
     bench = lay()
     model.fails(lambda: error("note.txt: the model is down"))
@@ -124,7 +126,7 @@ def test_a_provider_that_is_down_leaves_a_usable_document_at_once(
     bench.process(note)
 
     assert row(bench, note) == ("completed", "llm", 0, True)
-    assert bench.content(note, CLASSIFY) == LOCAL
+    assert bench.content(note, CLASSIFY) == BY_RULES
     assert bench.digest(note, "search-keyword")[0] == "completed"
     document = documents.of_file(bench.db, note)
     assert document is not None
@@ -132,19 +134,21 @@ def test_a_provider_that_is_down_leaves_a_usable_document_at_once(
     assert document.reason is not None and "the model is down" in document.reason
 
 
-def test_when_the_provider_returns_everything_is_made_again_by_itself(lay: Laid, model: Model, clock: Clock) -> None:
+def test_when_the_provider_returns_everything_is_made_again_by_itself(
+    lay: OpenBench, model: Model, clock: Clock
+) -> None:
     bench = lay()
     model.fails(lambda: NetworkFailed("it is down"))
     notes = [bench.drop(f"{number}.txt", f"text {number}") for number in range(10)]
     for note in notes:
         bench.process(note)
-    assert model.made == 1  # the others were spared: the provider is left alone
+    assert model.made == 1  # the other files did not ask: the provider is left alone
 
     model.returns()
-    assert again(bench, *notes) == 0  # not yet
+    assert wake_and_process(bench, *notes) == 0  # not yet
     clock.forward(6)
-    assert again(bench, *notes) == 1  # one question finds out whether it is back
-    assert again(bench, *notes) == 9
+    assert wake_and_process(bench, *notes) == 1  # one question finds out whether it is back
+    assert wake_and_process(bench, *notes) == 9
     assert model.made == 11
     assert [row(bench, note) for note in notes] == [("completed", None, 1, False)] * 10
     assert {bench.state(note) for note in notes} == {"completed"}
@@ -152,44 +156,46 @@ def test_when_the_provider_returns_everything_is_made_again_by_itself(lay: Laid,
 
 @pytest.mark.slow
 def test_a_provider_that_stays_away_is_asked_less_and_less_and_costs_no_attempt(
-    lay: Laid, model: Model, clock: Clock
+    lay: OpenBench, model: Model, clock: Clock
 ) -> None:
     bench = lay()
     model.fails(lambda: NetworkFailed("it is down"))
     note = bench.drop("note.txt")
     bench.process(note)
-    asked = []
+    call_times = []
     for _ in range(8000):
         clock.forward(1)
         before = model.made
-        again(bench, note)
+        wake_and_process(bench, note)
         if model.made > before:
-            asked.append(clock.now)
+            call_times.append(clock.now)
 
-    waits = [round((later - earlier).total_seconds()) for earlier, later in pairwise(asked)]
+    waits = [round((later - earlier).total_seconds()) for earlier, later in pairwise(call_times)]
     assert waits[:5] == sorted(waits[:5])
     assert max(waits) <= 602
-    assert len(asked) < 25
+    assert len(call_times) < 25
     model.returns()
     clock.forward(601)
-    again(bench, note)
+    wake_and_process(bench, note)
     assert row(bench, note) == ("completed", None, 1, False)
 
 
-def test_retry_after_is_honoured(lay: Laid, model: Model, clock: Clock) -> None:
+def test_retry_after_is_honoured(lay: OpenBench, model: Model, clock: Clock) -> None:
     bench = lay()
     model.fails(lambda: RateLimited("slow down", retry_after=100))
     note = bench.drop("note.txt")
     bench.process(note)
     model.returns()
     clock.forward(99)
-    assert again(bench, note) == 0
+    assert wake_and_process(bench, note) == 0
     clock.forward(2)
-    assert again(bench, note) == 1
-    assert bench.content(note, CLASSIFY) == ASKED
+    assert wake_and_process(bench, note) == 1
+    assert bench.content(note, CLASSIFY) == BY_MODEL
 
 
-def test_a_question_that_always_fails_is_given_up_and_stops_nobody_else(lay: Laid, model: Model, clock: Clock) -> None:
+def test_a_question_that_always_fails_is_given_up_and_stops_no_other_file(
+    lay: OpenBench, model: Model, clock: Clock
+) -> None:
     bench = lay()
     poison = bench.drop("poison.txt", "poison")
     model.fails(lambda: TimedOut("it hangs"), outage=False)
@@ -197,19 +203,19 @@ def test_a_question_that_always_fails_is_given_up_and_stops_nobody_else(lay: Lai
     model.returns()
     fine = bench.drop("fine.txt", "fine")
     bench.process(fine)
-    assert bench.content(fine, CLASSIFY) == ASKED
+    assert bench.content(fine, CLASSIFY) == BY_MODEL
 
     for _ in range(100):
         clock.forward(10)
         model.fails(lambda: TimedOut("it hangs"), outage=False)
-        again(bench, poison)
+        wake_and_process(bench, poison)
         model.returns()
     assert row(bench, poison) == ("completed", "llm", 3, False)
     assert model.made == 1 + 3
     assert bench.state(poison) == "needs-classification"
 
 
-def test_what_hangs_for_several_files_in_a_row_is_the_providers_fault(lay: Laid, model: Model, clock: Clock) -> None:
+def test_timeouts_of_several_files_in_a_row_are_the_providers_fault(lay: OpenBench, model: Model, clock: Clock) -> None:
     bench = lay()
     model.fails(lambda: TimedOut("it hangs"), outage=False)
     notes = [bench.drop(f"{number}.txt", f"text {number}") for number in range(6)]
@@ -221,33 +227,33 @@ def test_what_hangs_for_several_files_in_a_row_is_the_providers_fault(lay: Laid,
     model.returns()
     for _ in range(30):
         clock.forward(5)
-        again(bench, *notes)
-    assert {bench.content(note, CLASSIFY) for note in notes} == {ASKED}
+        wake_and_process(bench, *notes)
+    assert {bench.content(note, CLASSIFY) for note in notes} == {BY_MODEL}
 
 
 @pytest.mark.parametrize(
     "error", [ContentBlocked("refused"), UnreadableFile("does not fit"), EngineUnavailable("rejects the question")]
 )
-def test_what_asking_again_cannot_help_waits_for_a_person(
-    lay: Laid, model: Model, clock: Clock, error: DigestError
+def test_a_failure_that_asking_again_cannot_help_waits_for_a_person(
+    lay: OpenBench, model: Model, clock: Clock, error: DigestError
 ) -> None:
     bench = lay()
     model.fails(lambda: error)
     note = bench.drop("note.txt")
     bench.process(note)
     clock.forward(100_000)
-    assert again(bench, note) == 0
+    assert wake_and_process(bench, note) == 0
     assert row(bench, note)[:2] == ("completed", "llm")
     assert bench.state(note) == "needs-classification"
 
     model.returns()
     bench.database.write(lambda db: digests.retry_failed(db, [note], None, iso(clock.now)))
     bench.process(note)
-    assert bench.content(note, CLASSIFY) == ASKED
+    assert bench.content(note, CLASSIFY) == BY_MODEL
     assert bench.state(note) == "completed"
 
 
-def test_a_budget_is_spent_exactly_and_the_rest_goes_on_tomorrow(lay: Laid, model: Model, clock: Clock) -> None:
+def test_a_budget_is_spent_exactly_and_the_rest_goes_on_tomorrow(lay: OpenBench, model: Model, clock: Clock) -> None:
     bench = lay(Allowance(calls=3, per_second=0))
     notes = [bench.drop(f"{number}.txt", f"text {number}") for number in range(8)]
     for note in notes:
@@ -260,18 +266,18 @@ def test_a_budget_is_spent_exactly_and_the_rest_goes_on_tomorrow(lay: Laid, mode
     document = documents.of_file(bench.db, waiting[0])
     assert document is not None and document.reason is not None
     assert "budget of 3 calls for llm is spent" in document.reason
-    assert again(bench, *notes) == 0
+    assert wake_and_process(bench, *notes) == 0
 
     clock.forward(24 * 3600)
-    assert again(bench, *notes) == 3  # no more than the day allows
-    assert again(bench, *notes) == 0
+    assert wake_and_process(bench, *notes) == 3  # no more than the day allows
+    assert wake_and_process(bench, *notes) == 0
     clock.forward(24 * 3600)
-    assert again(bench, *notes) == 2
+    assert wake_and_process(bench, *notes) == 2
     assert model.made == 8
     assert {bench.state(note) for note in notes} == {"completed"}
 
 
-def test_calls_that_reached_nobody_spend_nothing(lay: Laid, clock: Clock) -> None:
+def test_calls_that_did_not_reach_the_provider_spend_nothing(lay: OpenBench, clock: Clock) -> None:
     bench = lay(Allowance(calls=2, per_second=0))
     note = bench.file_of(bench.drop("note.txt"))
     calls = bench.ledger.calls_for(note, CLASSIFY, "run")
@@ -282,46 +288,46 @@ def test_calls_that_reached_nobody_spend_nothing(lay: Laid, clock: Clock) -> Non
     assert ai_calls.sum_spending(bench.db, "llm", "").calls == 0
 
 
-def test_a_pause_holds_until_somebody_resumes(lay: Laid, model: Model, clock: Clock) -> None:
+def test_a_pause_lasts_until_a_person_resumes(lay: OpenBench, model: Model, clock: Clock) -> None:
     bench = lay()
     bench.ledger.pause(["llm"])
     note = bench.drop("note.txt")
     bench.process(note)
     clock.forward(1_000_000)
-    assert again(bench, note) == 0
+    assert wake_and_process(bench, note) == 0
     assert (model.made, bench.state(note)) == (0, "needs-classification")
 
     assert bench.ledger.resume(["llm"]) == 1
-    assert again(bench, note) == 1
+    assert wake_and_process(bench, note) == 1
     assert (model.made, bench.state(note)) == (1, "completed")
 
 
-def test_a_private_file_is_never_sent(lay: Laid, model: Model) -> None:
+def test_a_private_file_is_never_sent(lay: OpenBench, model: Model) -> None:
     bench = lay()
     (bench.root / ".chymeprivate").write_text("secret/\n*.key\n")
     note = bench.drop("secret/diary.txt")
     bench.process(note)
 
     assert model.made == 0
-    assert bench.content(note, CLASSIFY) == LOCAL
+    assert bench.content(note, CLASSIFY) == BY_RULES
     assert bench.state(note) == "completed"
     assert outdated_digests.count(bench.db, bench.rules.recipes()) == 0
-    told = digests.of_file(bench.db, note)[CLASSIFY]
-    assert told.error is not None and ".chymeprivate" in told.error
+    digest = digests.of_file(bench.db, note)[CLASSIFY]
+    assert digest.error is not None and ".chymeprivate" in digest.error
     calls = bench.ledger.calls_for(bench.file("secret/diary.txt"), CLASSIFY, "run")
-    with pytest.raises(EngineUnavailable, match="private"):  # whoever asks all the same is refused
+    with pytest.raises(EngineUnavailable, match="private"):  # a call is refused even so
         calls.begin(Question("llm", "there", "m", "x"))
 
 
-def test_patterns_that_cannot_be_read_make_everything_private(lay: Laid, model: Model) -> None:
+def test_patterns_that_cannot_be_read_make_everything_private(lay: OpenBench, model: Model) -> None:
     bench = lay()
     (bench.root / ".chymeprivate").mkdir()
     note = bench.drop("note.txt")
     bench.process(note)
-    assert (model.made, bench.content(note, CLASSIFY)) == (0, LOCAL)
+    assert (model.made, bench.content(note, CLASSIFY)) == (0, BY_RULES)
 
 
-def test_a_response_is_kept_until_its_digest_is_recorded(lay: Laid, model: Model, clock: Clock) -> None:
+def test_a_response_is_stored_until_its_digest_is_recorded(lay: OpenBench, model: Model, clock: Clock) -> None:
     bench = lay()
     note = bench.file_of(bench.drop("note.txt"))
     calls = bench.ledger.calls_for(note, CLASSIFY, "a run that died")
@@ -331,13 +337,13 @@ def test_a_response_is_kept_until_its_digest_is_recorded(lay: Laid, model: Model
     calls.end(leave, CallEnd("answered", 0.1, Reply(200, "application/json", b"paid for")))
     assert calls.begin(question) == Reply(200, "application/json", b"paid for")
 
-    bench.process(note.id)  # the next attempt asks the same, and nobody is called
+    bench.process(note.id)  # the next attempt asks the same question, and no call is made
     assert model.made == 0
-    assert bench.content(note.id, CLASSIFY) == ASKED
+    assert bench.content(note.id, CLASSIFY) == BY_MODEL
     assert isinstance(calls.begin(question), Ticket)
 
 
-def test_calls_that_were_under_way_when_chyme_died_are_lost_and_count(lay: Laid, clock: Clock) -> None:
+def test_calls_that_were_under_way_when_chyme_died_are_lost_and_count(lay: OpenBench, clock: Clock) -> None:
     bench = lay()
     note = bench.file_of(bench.drop("note.txt"))
     bench.ledger.calls_for(note, CLASSIFY, "a run that died").begin(Question("llm", "there", "m", "x"))
@@ -346,7 +352,7 @@ def test_calls_that_were_under_way_when_chyme_died_are_lost_and_count(lay: Laid,
     assert ai_calls.sum_spending(bench.db, "llm", "").calls == 1
 
 
-def test_calls_keep_their_distance(lay: Laid, clock: Clock) -> None:
+def test_calls_keep_their_distance(lay: OpenBench, clock: Clock) -> None:
     bench = lay(Allowance(per_second=2))
     note = bench.file_of(bench.drop("note.txt"))
     calls = bench.ledger.calls_for(note, CLASSIFY, "run")
@@ -358,7 +364,7 @@ def test_calls_keep_their_distance(lay: Laid, clock: Clock) -> None:
     assert waits == pytest.approx([0, 0.5, 1.0, 1.5], abs=1e-3)
 
 
-def test_a_purged_file_leaves_no_word_of_what_a_model_said(lay: Laid, clock: Clock) -> None:
+def test_a_purged_file_leaves_no_trace_of_a_models_answer(lay: OpenBench, clock: Clock) -> None:
     bench = lay()
     note = bench.file_of(bench.drop("note.txt"))
     calls = bench.ledger.calls_for(note, CLASSIFY, "run")
@@ -372,7 +378,9 @@ def test_a_purged_file_leaves_no_word_of_what_a_model_said(lay: Laid, clock: Clo
     assert left == [(None, "", None)]
 
 
-def test_what_was_made_without_its_model_is_nobodys_donor(lay: Laid, model: Model, clock: Clock) -> None:
+def test_a_digest_made_without_its_model_is_not_copied_to_another_file(
+    lay: OpenBench, model: Model, clock: Clock
+) -> None:
     bench = lay()
     model.fails(lambda: ContentBlocked("refused"))
     first = bench.drop("one.txt", "same")
@@ -380,43 +388,45 @@ def test_what_was_made_without_its_model_is_nobodys_donor(lay: Laid, model: Mode
     model.returns()
     second = bench.drop("two.txt", "same")
     bench.process(second)
-    assert bench.content(second, CLASSIFY) == ASKED
+    assert bench.content(second, CLASSIFY) == BY_MODEL
 
 
-def test_every_state_is_told(lay: Laid, model: Model, clock: Clock) -> None:
+def test_every_state_of_a_provider_is_reported(lay: OpenBench, model: Model, clock: Clock) -> None:
     bench = lay(Allowance(calls=1, per_second=0))
-    assert [one.state for one in bench.ledger.statuses(["llm"])] == ["ready"]
+    assert [provider.state for provider in bench.ledger.statuses(["llm"])] == ["ready"]
     bench.process(bench.drop("note.txt"))
-    assert [(one.state, one.spent.calls, one.spent.tokens) for one in bench.ledger.statuses(["llm"])] == [
-        ("spent", 1, 10)
-    ]
+    assert [
+        (provider.state, provider.spent.calls, provider.spent.tokens) for provider in bench.ledger.statuses(["llm"])
+    ] == [("spent", 1, 10)]
     bench.ledger.pause(["llm"])
-    assert [one.state for one in bench.ledger.statuses(["llm"])] == ["paused"]
+    assert [provider.state for provider in bench.ledger.statuses(["llm"])] == ["paused"]
     assert digests.of_file(bench.db, bench.file("note.txt").id)[CLASSIFY].status is Status.COMPLETED
 
 
-def test_two_questions_that_always_fail_are_given_up_as_one_is(lay: Laid, model: Model, clock: Clock) -> None:
+def test_two_questions_that_always_fail_are_given_up_like_a_single_question(
+    lay: OpenBench, model: Model, clock: Clock
+) -> None:
     bench = lay()
     model.fails(lambda: TimedOut("it hangs"), outage=False)
     poison = [bench.drop(f"{number}.txt", f"poison {number}") for number in range(2)]
     for _ in range(500):
-        again(bench, *poison)
+        wake_and_process(bench, *poison)
         clock.forward(30)
     assert model.made <= 6
-    assert [row(bench, one)[2:] for one in poison] == [(3, False), (3, False)]
+    assert [row(bench, file_id)[2:] for file_id in poison] == [(3, False), (3, False)]
     model.returns()
-    for number in range(20):  # others answered well bring none of them back
+    for number in range(20):  # good answers for other files bring none of them back
         bench.process(bench.drop(f"fine {number}.txt", f"fine {number}"))
-        again(bench, *poison)
+        wake_and_process(bench, *poison)
         clock.forward(600)
     assert model.made <= 6 + 20
 
 
-def test_whoever_cannot_do_without_comes_to_an_end_and_is_tried_when_the_provider_is_back(
+def test_a_digest_without_a_fallback_fails_in_the_end_and_is_tried_when_the_provider_is_back(
     bench: Callable[..., Bench], clock: Clock
 ) -> None:
-    heard = Told("speech-recognition", waits=True, provider="speech")
-    vault = bench(heard, Told("search-keyword", reads=("speech-recognition",)))
+    speech = Told("speech-recognition", waits=True, provider="speech")
+    vault = bench(speech, Told("search-keyword", reads=("speech-recognition",)))
     error = NetworkFailed("nobody there")
 
     def down(source: Source) -> list[Output]:
@@ -426,7 +436,7 @@ def test_whoever_cannot_do_without_comes_to_an_end_and_is_tried_when_the_provide
         source.calls.failed("speech", error, True)
         raise error
 
-    heard.make = down
+    speech.make = down
     talk = vault.drop("talk.txt")
     for _ in range(40):
         vault.coordinator.wake()
@@ -435,8 +445,8 @@ def test_whoever_cannot_do_without_comes_to_an_end_and_is_tried_when_the_provide
     assert vault.digest(talk, "speech-recognition") == ("failed", "network", 3)
     assert vault.digest(talk, "search-keyword")[0] == "completed", "it can be found by its name"
 
-    heard.make = lambda _source: [Output("speech-recognition", "heard")]
-    vault.ledger.answered("speech")  # another recording was heard
+    speech.make = lambda _source: [Output("speech-recognition", "heard")]
+    vault.ledger.answered("speech")  # the provider answered for another recording
     for _ in range(3):
         vault.coordinator.wake()
         vault.process(talk)
@@ -444,56 +454,58 @@ def test_whoever_cannot_do_without_comes_to_an_end_and_is_tried_when_the_provide
     assert vault.digest(talk, "speech-recognition")[0] == "completed"
 
 
-def test_what_a_model_made_is_not_replaced_by_less(lay: Laid, model: Model, clock: Clock) -> None:
+def test_a_models_output_is_not_replaced_by_that_of_the_rules(lay: OpenBench, model: Model, clock: Clock) -> None:
     bench = lay()
     note = bench.drop("note.txt")
     bench.process(note)
-    assert bench.content(note, CLASSIFY) == ASKED
+    assert bench.content(note, CLASSIFY) == BY_MODEL
     model.fails(lambda: NetworkFailed("it is down"))
     bench.database.write(lambda db: outdated_digests.requeue(db, note, [CLASSIFY], iso(clock.now)))
     bench.process(note)
 
-    assert bench.content(note, CLASSIFY) == ASKED
+    assert bench.content(note, CLASSIFY) == BY_MODEL
     document = documents.of_file(bench.db, note)
     assert document is not None and (document.state, document.degraded) == ("completed", True)
     assert row(bench, note)[:2] == ("completed", "llm")
     model.returns()
     clock.forward(10)
-    assert again(bench, note) == 1
+    assert wake_and_process(bench, note) == 1
     assert row(bench, note) == ("completed", None, 1, False)
 
 
-def test_other_content_is_not_described_by_the_old_answer(lay: Laid, model: Model, clock: Clock) -> None:
+def test_other_content_is_not_described_by_the_old_answer(lay: OpenBench, model: Model, clock: Clock) -> None:
     bench = lay()
     note = bench.drop("note.txt", "old")
     bench.process(note)
     model.fails(lambda: NetworkFailed("it is down"))
     assert bench.drop("note.txt", "new text") == note
     bench.process(note)
-    assert bench.content(note, CLASSIFY) == LOCAL
+    assert bench.content(note, CLASSIFY) == BY_RULES
 
 
-def test_another_model_or_none_makes_again_what_waited_for_a_person(lay: Laid, model: Model, clock: Clock) -> None:
+def test_a_change_of_model_retries_what_waited_for_a_person(lay: OpenBench, model: Model, clock: Clock) -> None:
     bench = lay()
     bench.ledger.requeue_after_changes({"llm": "a model"})
     model.fails(lambda: UnreadableFile("does not fit"))
     note = bench.drop("note.txt")
     bench.process(note)
     bench.ledger.requeue_after_changes({"llm": "a model"})
-    assert again(bench, note) == 0, "a restart alone changes nothing"
+    assert wake_and_process(bench, note) == 0, "a restart alone changes nothing"
     bench.ledger.requeue_after_changes({"llm": "another model"})
     model.returns()
-    assert again(bench, note) == 1
-    assert bench.content(note, CLASSIFY) == ASKED
+    assert wake_and_process(bench, note) == 1
+    assert bench.content(note, CLASSIFY) == BY_MODEL
 
     model.fails(lambda: UnreadableFile("does not fit"))
     other = bench.drop("other.txt", "other")
     bench.process(other)
     bench.ledger.requeue_after_changes({})
-    assert again(bench) == 1
+    assert wake_and_process(bench) == 1
 
 
-def test_a_longer_rest_that_was_asked_for_outlives_a_restart(lay: Laid, model: Model, clock: Clock) -> None:
+def test_a_longer_pause_that_a_provider_requested_outlives_a_restart(
+    lay: OpenBench, model: Model, clock: Clock
+) -> None:
     bench = lay()
     bench.ledger.requeue_after_changes({"llm": "a model"})
     model.fails(lambda: RateLimited("come tomorrow", retry_after=86_400))
@@ -501,14 +513,14 @@ def test_a_longer_rest_that_was_asked_for_outlives_a_restart(lay: Laid, model: M
     bench.process(note)
     clock.forward(3600)
     bench.ledger.requeue_after_changes({"llm": "a model"})
-    assert again(bench, note) == 0
+    assert wake_and_process(bench, note) == 0
     assert model.made == 1
 
 
 def test_resuming_while_the_rules_are_at_work_is_not_overlooked(tmp_path: Path, clock: Clock, model: Model) -> None:
     def meanwhile(_source: Source) -> list[Output]:
         vault.ledger.resume(["llm"])
-        return [Output(CLASSIFY, LOCAL)]
+        return [Output(CLASSIFY, BY_RULES)]
 
     classify = Told(CLASSIFY, model.digest, waits=True, provider="llm", instead=meanwhile)
     vault = Bench(tmp_path, clock, classify)
@@ -518,18 +530,20 @@ def test_resuming_while_the_rules_are_at_work_is_not_overlooked(tmp_path: Path, 
         vault.process(note)
         assert vault.coordinator.wake() == 1
         vault.process(note)
-        assert vault.content(note, CLASSIFY) == ASKED
+        assert vault.content(note, CLASSIFY) == BY_MODEL
     finally:
         vault.close()
 
 
-def test_nobody_waits_before_the_screen_for_what_will_not_come_soon(lay: Laid, model: Model, clock: Clock) -> None:
+def test_digests_that_will_not_be_made_soon_are_not_counted_as_due_soon(
+    lay: OpenBench, model: Model, clock: Clock
+) -> None:
     bench = lay(Allowance(calls=1, per_second=0))
     notes = [bench.drop(f"{number}.txt", f"text {number}") for number in range(3)]
     for note in notes:
         bench.process(note)
     bench.database.write(lambda db: fallbacks.requeue_waiting(db, "llm", iso(clock.now)))
-    assert bench.ledger.count_due_soon() == (0, None)  # the budget is spent, whatever is due
+    assert bench.ledger.count_due_soon() == (0, None)  # the budget is spent, so nothing is due soon
     clock.forward(24 * 3600)
     assert bench.ledger.count_due_soon()[0] == 2
     assert bench.ledger.count_due_soon(among=[notes[0]])[0] + bench.ledger.count_due_soon(among=notes[1:])[0] == 2
@@ -537,22 +551,22 @@ def test_nobody_waits_before_the_screen_for_what_will_not_come_soon(lay: Laid, m
     assert bench.ledger.count_due_soon() == (0, None)
 
 
-def test_what_is_put_into_the_wrong_lane_finds_its_own(tmp_path: Path, clock: Clock) -> None:
-    """Another process with other settings may have moved it."""
+def test_a_digest_in_the_wrong_lane_is_moved_to_its_own(tmp_path: Path, clock: Clock) -> None:
+    """Another process with other settings may have moved the digest."""
     vault = Bench(tmp_path, clock, Told("asks", lane=Lane.MODEL), Told("plain"))
     try:
         note = vault.drop("note.txt")
         vault.database.write(lambda db: digest_queue.change_lane(db, "asks", Lane.ORDINARY))
         assert [due.file_id for due in digest_queue.list_due(vault.db, iso(clock.now), 5)] == [note]
         claims = vault.coordinator.claim([note], frozenset({Lane.ORDINARY}))
-        vault.coordinator.run_claims([one for one in claims if isinstance(one, Claim)])
+        vault.coordinator.run_claims([claim for claim in claims if isinstance(claim, Claim)])
         assert digest_queue.list_due(vault.db, iso(clock.now), 5) == []
         assert [due.file_id for due in digest_queue.list_due(vault.db, iso(clock.now), 5, lane=Lane.MODEL)] == [note]
     finally:
         vault.close()
 
 
-def test_a_provider_that_answers_its_probe_badly_is_asked_once_more_at_once(lay: Laid, clock: Clock) -> None:
+def test_a_provider_that_answers_its_probe_badly_is_asked_once_more_at_once(lay: OpenBench, clock: Clock) -> None:
     bench = lay()
     note = bench.file_of(bench.drop("note.txt"))
     failing = bench.ledger.calls_for(note, CLASSIFY, "first")
@@ -561,7 +575,7 @@ def test_a_provider_that_answers_its_probe_badly_is_asked_once_more_at_once(lay:
     probing = bench.ledger.calls_for(note, CLASSIFY, "second")
     leave = probing.begin(Question("llm", "there", "m", "a question"))
     assert isinstance(leave, Ticket)
-    with pytest.raises(NetworkFailed):  # others wait for what comes of it
+    with pytest.raises(NetworkFailed):  # others wait for its result
         bench.ledger.calls_for(note, CLASSIFY, "other").begin(Question("llm", "there", "m", "another"))
     probing.end(leave, CallEnd("answered", 0.1, Reply(200, "application/json", b"no title")))
     assert isinstance(probing.begin(Question("llm", "there", "m", "the same, stricter")), Ticket)

@@ -1,4 +1,4 @@
-"""One writer, group commit, and nothing answered before it is durable."""
+"""One writer commits requests in groups, and answers none before it is durable."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def stored(path: Path) -> list[int]:
         db.close()
 
 
-def held(writer: Writer) -> threading.Event:
+def block_writer(writer: Writer) -> threading.Event:
     """Keep the writer busy until the event is set, so that requests pile up behind it."""
     busy, free = threading.Event(), threading.Event()
 
@@ -60,7 +60,7 @@ def held(writer: Writer) -> threading.Event:
 
 
 def test_many_requests_share_one_commit_and_all_are_there(writer: Writer, path: Path) -> None:
-    free = held(writer)
+    free = block_writer(writer)
     before = writer.commits
     with ThreadPoolExecutor(32) as pool:
         answers = [pool.submit(writer.write, add(n)) for n in range(32)]
@@ -78,7 +78,7 @@ def test_one_bad_request_spoils_no_other_in_its_batch(writer: Writer, path: Path
         db.execute("INSERT INTO notes VALUES (100, '')")
         raise UsageError("no")
 
-    free = held(writer)
+    free = block_writer(writer)
     with ThreadPoolExecutor(8) as pool:
         good = [pool.submit(writer.write, add(n)) for n in range(3)]
         wrong = pool.submit(writer.write, bad)
@@ -94,9 +94,9 @@ def test_one_bad_request_spoils_no_other_in_its_batch(writer: Writer, path: Path
     assert stored(path) == [0, 1, 2]
 
 
-def test_a_full_disk_is_told_as_such_and_what_fits_is_kept(writer: Writer, path: Path) -> None:
+def test_a_full_disk_is_reported_and_requests_that_fit_are_written(writer: Writer, path: Path) -> None:
     writer.run_outside_transaction(lambda db: db.execute("PRAGMA max_page_count = 30").fetchall())
-    free = held(writer)
+    free = block_writer(writer)
     with ThreadPoolExecutor(8) as pool:
         small = [pool.submit(writer.write, add(n, "small")) for n in range(3)]
         large = pool.submit(writer.write, add(50, "x" * 300_000))
@@ -111,7 +111,7 @@ def test_a_full_disk_is_told_as_such_and_what_fits_is_kept(writer: Writer, path:
     assert stored(path) == [0, 1, 2, 4]
 
 
-def test_another_process_with_the_lock_is_waited_for(writer: Writer, path: Path) -> None:
+def test_the_writer_waits_for_another_process_that_has_the_lock(writer: Writer, path: Path) -> None:
     other = connect(path)
     other.execute("BEGIN IMMEDIATE")
     with ThreadPoolExecutor(1) as pool:
@@ -122,16 +122,16 @@ def test_another_process_with_the_lock_is_waited_for(writer: Writer, path: Path)
         assert answer.result(AMPLE) == 1
 
 
-def test_closing_finishes_what_was_asked_and_refuses_the_rest(path: Path) -> None:
+def test_closing_finishes_pending_requests_and_refuses_later_requests(path: Path) -> None:
     writer = Writer(lambda: connect(path))
-    free = held(writer)
+    free = block_writer(writer)
     with ThreadPoolExecutor(2) as pool:
-        asked = pool.submit(writer.write, add(7))
+        pending = pool.submit(writer.write, add(7))
         while writer._queue.qsize() < 1:
             pass
         closing = pool.submit(writer.close)
         free.set()
-        assert asked.result(AMPLE) == 1
+        assert pending.result(AMPLE) == 1
         closing.result(AMPLE)
     assert stored(path) == [7]
     with pytest.raises(VaultError, match="closed"):
@@ -146,7 +146,7 @@ def test_a_long_batch_is_cut_into_several_commits(writer: Writer, path: Path) ->
 
         return work
 
-    free = held(writer)
+    free = block_writer(writer)
     before = writer.commits
     with ThreadPoolExecutor(8) as pool:
         answers = [pool.submit(writer.write, slow(n)) for n in range(6)]

@@ -1,4 +1,4 @@
-"""Digesters that behave, and digesters that do not. They run inside real children."""
+"""Well-behaved and misbehaving digesters. They run inside real children."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def raw(header: object, bulk: bytes = b"") -> bytes:
 
 
 def number(source: Source) -> int:
-    """The id the parent gave this task: the file's id in these tests."""
+    """Return the id that the parent gave this task: in these tests, the id of the file."""
     return source.file.id
 
 
@@ -68,11 +68,11 @@ def echo(source: Source) -> list[Output]:
 
 
 def reread(source: Source) -> list[Output]:
-    with source.open() as one, source.open() as two:
-        told = [one.read(2), two.read(4), one.read(2)]
-        one.seek(-1, os.SEEK_END)
-        told.append(one.read())
-    return [Output("reread", b"|".join(told).decode())]
+    with source.open() as first, source.open() as second:
+        parts = [first.read(2), second.read(4), first.read(2)]
+        first.seek(-1, os.SEEK_END)
+        parts.append(first.read())
+    return [Output("reread", b"|".join(parts).decode())]
 
 
 def inputs(source: Source) -> list[Output]:
@@ -80,8 +80,8 @@ def inputs(source: Source) -> list[Output]:
     assert upstream is not None
     assert source.output("missing") is None
     sizes = {name: len(data) for name, data in upstream.artifacts.items()}
-    told = [len(upstream.content or ""), [place.heading for place in upstream.places], sizes]
-    return [Output("inputs", json.dumps(told))]
+    summary = [len(upstream.content or ""), [place.heading for place in upstream.places], sizes]
+    return [Output("inputs", json.dumps(summary))]
 
 
 def big(source: Source) -> list[Output]:
@@ -132,7 +132,7 @@ def eat(_source: Source) -> list[Output]:
 
 
 def native_eat(_source: Source) -> list[Output]:
-    """What native code does when memory runs out: it does not ask, it aborts."""
+    """Behave like native code that runs out of memory: abort at once."""
     malloc = ctypes.CDLL(None).malloc
     malloc.restype = ctypes.c_void_p
     while malloc(ctypes.c_size_t(10 << 20)):
@@ -284,23 +284,23 @@ def noise(_source: Source) -> list[Output]:
 
 
 def network(_source: Source) -> list[Output]:
-    told = []
+    results = []
     for address in (("127.0.0.1", 9), ("192.0.2.1", 80)):
         with socket.socket() as sock:
             sock.settimeout(2)
             try:
                 sock.connect(address)
-                told.append("connected")
+                results.append("connected")
             except OSError as error:
-                told.append(os.strerror(error.errno or 0))
-    return [Output("network", json.dumps(told))]
+                results.append(os.strerror(error.errno or 0))
+    return [Output("network", json.dumps(results))]
 
 
 def surroundings(source: Source) -> list[Output]:
     with tempfile.NamedTemporaryFile() as file:
         temporary = Path(file.name).name in {path.name for path in Path().iterdir()}
     status = dict(line.split(":\t") for line in Path("/proc/self/status").read_text().splitlines() if ":\t" in line)
-    told = {
+    found = {
         "uid": os.getresuid(),
         "gid": os.getresgid(),
         "groups": os.getgroups() if os.getuid() else [],
@@ -314,7 +314,7 @@ def surroundings(source: Source) -> list[Output]:
         "imports_from": sys.path,
     }
     Path("kept.txt").write_text("stretch", encoding="ascii")
-    return [Output("surroundings", json.dumps(told))]
+    return [Output("surroundings", json.dumps(found))]
 
 
 def fill(_source: Source) -> list[Output]:
@@ -348,8 +348,8 @@ BEHAVIOURS = [
 
 def _digester(act: Callable[[Source], list[Output]]) -> Digester:
     name = act.__name__
-    made: type[Odd] = type(name, (Odd,), {"name": name, "outputs": (name,), "acts": staticmethod(act)})
-    return made()
+    digester_type: type[Odd] = type(name, (Odd,), {"name": name, "outputs": (name,), "acts": staticmethod(act)})
+    return digester_type()
 
 
 def digesters(config: dict[str, object]) -> dict[str, Digester]:

@@ -1,4 +1,4 @@
-"""Digesters that take several files at once, and some that should not have. They run inside real children."""
+"""Digesters that take several files at once, and some that misbehave. They run inside real children."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from chyme.digester import Digester, Runs, Source
 from chyme.errors import DigestError, EngineUnavailable
 from chyme.model import Artifact, Embedded, File, Output, Passage, Place
 
-Made = list[Output] | DigestError
+Result = list[Output] | DigestError
 
 
 class Gatherer(Digester):
@@ -21,18 +21,18 @@ class Gatherer(Digester):
     label = "Gatherer"
     description = "For tests."
     runs = Runs(gathers=True)
-    acts: ClassVar[Callable[[Sequence[Source]], list[Made]]]
+    acts: ClassVar[Callable[[Sequence[Source]], list[Result]]]
 
     def can_digest(self, file: File) -> bool:
         return True
 
     def digest(self, source: Source) -> list[Output]:
-        (made,) = type(self).acts([source])
-        if isinstance(made, DigestError):
-            raise made
-        return made
+        (result,) = type(self).acts([source])
+        if isinstance(result, DigestError):
+            raise result
+        return result
 
-    def digest_many(self, sources: Sequence[Source]) -> list[Made]:
+    def digest_many(self, sources: Sequence[Source]) -> list[Result]:
         return type(self).acts(sources)
 
 
@@ -41,19 +41,19 @@ def read(source: Source) -> str:
         return stream.read().decode()
 
 
-def roll(sources: Sequence[Source]) -> list[Made]:
-    """Each says its own bytes, its input, who was there, and writes into its own folder."""
+def roll(sources: Sequence[Source]) -> list[Result]:
+    """Return for each file its bytes, its input and the names of all files, and write into its folder."""
     together = ",".join(source.file.name for source in sources)
-    made: list[Made] = []
+    results: list[Result] = []
     for source in sources:
         (source.scratch / "mine").write_text(source.file.name)
         upstream = source.output("text")
-        told = f"{read(source)}|{upstream.content if upstream else None}|{together}"
-        made.append([Output("roll", told, (Artifact("name.bin", source.file.name.encode()),))])
-    return made
+        content = f"{read(source)}|{upstream.content if upstream else None}|{together}"
+        results.append([Output("roll", content, (Artifact("name.bin", source.file.name.encode()),))])
+    return results
 
 
-def choosy(sources: Sequence[Source]) -> list[Made]:
+def choosy(sources: Sequence[Source]) -> list[Result]:
     return [
         EngineUnavailable(f"{source.file.path}: not this one")
         if source.file.name == "bad"
@@ -62,8 +62,8 @@ def choosy(sources: Sequence[Source]) -> list[Made]:
     ]
 
 
-def fragile(sources: Sequence[Source]) -> list[Made]:
-    """What one file says happens to the whole process."""
+def fragile(sources: Sequence[Source]) -> list[Result]:
+    """Abort, hang or raise if a file has that name: it affects the whole process."""
     for source in sources:
         match source.file.name:
             case "abort":
@@ -75,23 +75,23 @@ def fragile(sources: Sequence[Source]) -> list[Made]:
     return [[Output("fragile", source.file.name)] for source in sources]
 
 
-def forgetful(sources: Sequence[Source]) -> list[Made]:
+def forgetful(sources: Sequence[Source]) -> list[Result]:
     return [[Output("forgetful", source.file.name)] for source in sources[1:]]
 
 
-def large(sources: Sequence[Source]) -> list[Made]:
+def large(sources: Sequence[Source]) -> list[Result]:
     return [[Output("large", source.file.name * 100_000)] for source in sources]
 
 
-def meant(sources: Sequence[Source]) -> list[Made]:
-    """Vectors as the file's text says: its numbers, and how many there should be to each of two passages."""
-    made: list[Made] = []
+def meant(sources: Sequence[Source]) -> list[Result]:
+    """Return the vectors in the text of the file: first the dimension, then the numbers, for two passages."""
+    results: list[Result] = []
     for source in sources:
         dimension, *numbers = map(float, read(source).split())
         passages = tuple(Passage("file", at, f"passage {at}", Place(0, 1)) for at in range(2))
         vectors = struct.pack(f"<{len(numbers)}f", *numbers)
-        made.append([Output("meant", None, passages=passages, embedded=Embedded("model", int(dimension), vectors))])
-    return made
+        results.append([Output("meant", None, passages=passages, embedded=Embedded("model", int(dimension), vectors))])
+    return results
 
 
 def digesters(_config: dict[str, object]) -> dict[str, Digester]:

@@ -22,13 +22,13 @@ MakeRunner = Callable[..., Runner]
 
 
 def wait_until(true: Callable[[], object]) -> None:
-    import waiting  # here: children import this module, too, and do not find that one
+    import waiting  # imported here: children import this module, too, and cannot find `waiting`
 
     waiting.wait_until(true)
 
 
 def gone(pid: int) -> bool:
-    """Whether the process has ended; a zombie nobody reaped has."""
+    """Whether the process has ended; a zombie that is not reaped yet counts as ended."""
     try:
         return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0] == "Z"
     except (FileNotFoundError, ProcessLookupError):

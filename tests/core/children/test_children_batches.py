@@ -1,6 +1,6 @@
-"""Several tasks that one child does in one go, and vectors that come back as they are."""
+"""Several tasks that one child runs in one batch, and vectors that come back unchanged."""
 
-# ruff: noqa: F401, F811 - fixtures are imported by name and asked for by name
+# ruff: noqa: F401, F811 - fixtures are imported by name and requested by name
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def runner(make_runner: MakeRunner) -> Runner:
     return make_runner(entry="children_gatherers:digesters")
 
 
-def names(made: Sequence[list[Output] | Exception]) -> list[str | None]:
-    return [one[0].content if isinstance(one, list) else type(one).__name__ for one in made]
+def contents_or_errors(results: Sequence[list[Output] | Exception]) -> list[str | None]:
+    return [result[0].content if isinstance(result, list) else type(result).__name__ for result in results]
 
 
 def test_every_task_has_its_own_bytes_inputs_and_folder_and_is_answered_in_order(
@@ -37,11 +37,13 @@ def test_every_task_has_its_own_bytes_inputs_and_folder_and_is_answered_in_order
         for n in range(MAX_BATCH_TASKS)
     ]
 
-    made = runner.run_many(tasks, "parsers", AMPLE)
+    results = runner.run_many(tasks, "parsers", AMPLE)
 
     together = ",".join(f"n{n}" for n in range(MAX_BATCH_TASKS))
-    assert names(made) == [f"bytes {n}|input {n}|{together}" for n in range(MAX_BATCH_TASKS)]
-    assert [one[0].artifacts[0].data for one in made if isinstance(one, list)] == [f"n{n}".encode() for n in range(32)]
+    assert contents_or_errors(results) == [f"bytes {n}|input {n}|{together}" for n in range(MAX_BATCH_TASKS)]
+    assert [result[0].artifacts[0].data for result in results if isinstance(result, list)] == [
+        f"n{n}".encode() for n in range(32)
+    ]
     assert [(task.scratch / "mine").read_text() for task in tasks] == [f"n{n}" for n in range(MAX_BATCH_TASKS)]
     assert len(runner.snapshot().children) == 1
 
@@ -52,31 +54,34 @@ def test_descriptors_do_not_pile_up_in_the_child(runner: Runner, make_task: Make
         runner.run_many(tasks, "parsers", AMPLE)
 
     (child,) = runner.snapshot().children
-    wait_until(lambda: len(os.listdir(f"/proc/{child.pid}/fd")) < MAX_BATCH_TASKS)  # it closes them after it answered
+    # the child closes them after its answer
+    wait_until(lambda: len(os.listdir(f"/proc/{child.pid}/fd")) < MAX_BATCH_TASKS)
 
 
-def test_a_task_without_bytes_goes_along(runner: Runner, make_task: MakeTask) -> None:
+def test_a_task_without_bytes_runs_in_a_batch(runner: Runner, make_task: MakeTask) -> None:
     tasks = [make_task("choosy", name="a"), replace(make_task("choosy", name="b"), fd=None), make_task("choosy")]
-    assert names(runner.run_many(tasks, "parsers", AMPLE)) == ["a", "b", "note.txt"]
+    assert contents_or_errors(runner.run_many(tasks, "parsers", AMPLE)) == ["a", "b", "note.txt"]
 
 
 def test_large_inputs_and_answers_travel_as_files(runner: Runner, make_task: MakeTask) -> None:
     inputs = [Upstream("text", letter * 80_000) for letter in "xyz"]
-    tasks = [make_task("large", name=one.content[0], inputs=(one,)) for one in inputs if one.content]
+    tasks = [
+        make_task("large", name=upstream.content[0], inputs=(upstream,)) for upstream in inputs if upstream.content
+    ]
 
-    assert names(runner.run_many(tasks, "parsers", AMPLE)) == [letter * 100_000 for letter in "xyz"]
+    assert contents_or_errors(runner.run_many(tasks, "parsers", AMPLE)) == [letter * 100_000 for letter in "xyz"]
     assert [os.listdir(task.scratch) for task in tasks] == [[], [], []]
 
 
-def test_one_that_fails_by_itself_leaves_the_others_their_outputs(runner: Runner, make_task: MakeTask) -> None:
-    made = runner.run_many([make_task("choosy", name=name) for name in ("a", "bad", "c")], "parsers", AMPLE)
+def test_a_task_that_fails_by_itself_leaves_the_others_their_outputs(runner: Runner, make_task: MakeTask) -> None:
+    results = runner.run_many([make_task("choosy", name=name) for name in ("a", "bad", "c")], "parsers", AMPLE)
 
-    assert names(made) == ["a", "EngineUnavailable", "c"]
-    assert str(made[1]) == "notes/bad: not this one"
+    assert contents_or_errors(results) == ["a", "EngineUnavailable", "c"]
+    assert str(results[1]) == "notes/bad: not this one"
 
 
 @pytest.mark.parametrize(("how", "error"), [("abort", ChildCrashed), ("raise", ChildCrashed), ("hang", TimedOut)])
-def test_where_the_child_fails_all_are_refused_and_each_can_be_run_alone(
+def test_when_the_child_fails_all_tasks_are_refused_and_each_can_be_run_alone(
     runner: Runner, make_task: MakeTask, how: str, error: type[Exception]
 ) -> None:
     tasks = [make_task("fragile", name=name) for name in ("a", how, "c")]
@@ -85,12 +90,15 @@ def test_where_the_child_fails_all_are_refused_and_each_can_be_run_alone(
     with pytest.raises(error):
         runner.run_many(tasks, "parsers", limits)
 
-    assert names([runner.run(tasks[0], "parsers", limits), runner.run(tasks[2], "parsers", limits)]) == ["a", "c"]
+    assert contents_or_errors([runner.run(tasks[0], "parsers", limits), runner.run(tasks[2], "parsers", limits)]) == [
+        "a",
+        "c",
+    ]
     with pytest.raises(error, match=how):
         runner.run(tasks[1], "parsers", limits)
 
 
-def test_a_child_that_does_not_answer_every_task_is_not_believed(runner: Runner, make_task: MakeTask) -> None:
+def test_a_child_that_does_not_answer_every_task_is_distrusted(runner: Runner, make_task: MakeTask) -> None:
     with pytest.raises(ChildCrashed, match="does not answer every task"):
         runner.run_many([make_task("forgetful", name=name) for name in "abc"], "parsers", AMPLE)
     assert runner.snapshot().children == ()
@@ -110,20 +118,20 @@ def test_too_many_or_different_tasks_are_refused(runner: Runner, make_task: Make
 
 
 def test_vectors_come_back_byte_for_byte(runner: Runner, make_task: MakeTask) -> None:
-    one = make_task("meant", data=b"3 1 0 0 0.6 0 0.8")
-    other = make_task("meant", data=b"2 0 1 0 -1")
+    first = make_task("meant", data=b"3 1 0 0 0.6 0 0.8")
+    second = make_task("meant", data=b"2 0 1 0 -1")
 
-    made = runner.run_many([one, other], "parsers", AMPLE)
+    results = runner.run_many([first, second], "parsers", AMPLE)
 
-    told = [each[0].embedded for each in made if isinstance(each, list)]
-    assert told == [
+    vectors = [result[0].embedded for result in results if isinstance(result, list)]
+    assert vectors == [
         Embedded("model", 3, struct.pack("<6f", 1, 0, 0, 0.6, 0, 0.8)),
         Embedded("model", 2, struct.pack("<4f", 0, 1, 0, -1)),
     ]
 
 
 @pytest.mark.parametrize(
-    ("told", "why"),
+    ("data", "why"),
     [
         (b"3 1 0 0", "less than its header says"),
         (b"0", "too long"),
@@ -134,6 +142,6 @@ def test_vectors_come_back_byte_for_byte(runner: Runner, make_task: MakeTask) ->
         (b"2 1 0 1 1", "not of length 1"),
     ],
 )
-def test_vectors_that_do_not_fit_are_not_believed(runner: Runner, make_task: MakeTask, told: bytes, why: str) -> None:
+def test_invalid_vectors_are_rejected(runner: Runner, make_task: MakeTask, data: bytes, why: str) -> None:
     with pytest.raises(ChildCrashed, match=why):
-        runner.run(make_task("meant", data=told), "parsers", AMPLE)
+        runner.run(make_task("meant", data=data), "parsers", AMPLE)

@@ -1,6 +1,6 @@
-"""Children that go out have a door and no other way."""
+"""Children that may use the network connect through the connection server (the door) and have no other way."""
 
-# ruff: noqa: F401, F811 - fixtures are imported by name and asked for by name
+# ruff: noqa: F401, F811 - fixtures are imported by name and requested by name
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ pytestmark = pytest.mark.slow
 
 MANY = 60
 
-# A runner with a door whose child has a connection and waits; then it is killed.
+# A runner with a connection server whose child has a connection and waits; then the runner is killed.
 OWNER = """
 import sys, threading
 from pathlib import Path
@@ -56,7 +56,7 @@ runner.run(Task("linger", file, None, (), Path(sys.argv[2])), "web", Limits(60, 
 """
 
 
-# What the children do. The file's name is the port.
+# The actions of the children. The name of the file is the port.
 
 
 def talk(source: Source) -> str:
@@ -66,33 +66,36 @@ def talk(source: Source) -> str:
 
 
 def by_itself(source: Source) -> str:
-    told = []
+    errors = []
     for host in ("127.0.0.1", "127.0.0.2"):
         with socket.socket() as sock:
             sock.settimeout(2)
-            told.append(errno.errorcode[sock.connect_ex((host, int(source.file.name)))])
-    return json.dumps(told)
+            errors.append(errno.errorcode[sock.connect_ex((host, int(source.file.name)))])
+    return json.dumps(errors)
 
 
 def turned(source: Source) -> str:
-    """What comes of connections that are undone and then led elsewhere, in one way and in another."""
-    told = []
+    """Disconnect two connections, then reconnect each elsewhere in a different way; return the results."""
+    results = []
     elsewhere = ("127.0.0.2", int(source.file.name))
-    with source.connect("127.0.0.1", elsewhere[1]) as one, source.connect("127.0.0.1", elsewhere[1]) as other:
+    with source.connect("127.0.0.1", elsewhere[1]) as first, source.connect("127.0.0.1", elsewhere[1]) as second:
         libc = ctypes.CDLL(None)
-        for sock, lead in ((one, one.connect), (other, lambda at: other.sendto(b"hello\n", socket.MSG_FASTOPEN, at))):
+        for sock, redirect in (
+            (first, first.connect),
+            (second, lambda address: second.sendto(b"hello\n", socket.MSG_FASTOPEN, address)),
+        ):
             assert libc.connect(sock.fileno(), bytes(16), 16) == 0
             try:
-                lead(elsewhere)
-                told.append("let in")
+                redirect(elsewhere)
+                results.append("let in")
             except OSError as error:
-                told.append(errno.errorcode[error.errno or 0])
-    told.append(errno.errorcode[_ring()])
-    return json.dumps(told)
+                results.append(errno.errorcode[error.errno or 0])
+    results.append(errno.errorcode[_io_uring_error()])
+    return json.dumps(results)
 
 
-def _ring() -> int:
-    """The error of asking for a ring of calls that pass by every filter."""
+def _io_uring_error() -> int:
+    """Return the error of an attempt to create an io_uring, whose calls bypass every filter."""
     libc = ctypes.CDLL(None, use_errno=True)
     fd = libc.syscall(ctypes.c_long(425), ctypes.c_long(1), bytes(120))
     return 0 if fd >= 0 else ctypes.get_errno()
@@ -110,20 +113,20 @@ def paused(source: Source) -> str:
 
 
 def many(source: Source) -> str:
-    heard = []
+    received = []
 
-    def one(number: int) -> None:
+    def exchange(number: int) -> None:
         with source.connect("127.0.0.1", int(source.file.name)) as sock:
             sock.sendall(b"%d\n" % number)
-            heard.append(int(sock.makefile("rb").readline()))
+            received.append(int(sock.makefile("rb").readline()))
 
-    threading.stack_size(256 << 10)  # they count as memory of the task
-    threads = [threading.Thread(target=one, args=(number,)) for number in range(MANY)]
+    threading.stack_size(256 << 10)  # stacks count as memory of the task
+    threads = [threading.Thread(target=exchange, args=(number,)) for number in range(MANY)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    return json.dumps(sorted(heard))
+    return json.dumps(sorted(received))
 
 
 def stay_in(source: Source) -> str:
@@ -139,7 +142,7 @@ def linger(source: Source) -> str:
 
 
 def descriptors(source: Source) -> str:
-    """What a program inherits that is started carelessly."""
+    """Count the sockets that a program inherits when it is started with close_fds=False."""
     listing = ["ls", "-l", "/proc/self/fd"]
     mine = subprocess.run(listing, capture_output=True, text=True, check=True, close_fds=False).stdout
     return str(mine.count("socket:"))
@@ -177,7 +180,7 @@ def orphans(source: Source) -> str:
 
 
 class Inside(Digester):
-    """A digester that does one thing in a child."""
+    """A digester that performs one action in a child."""
 
     label = description = "For tests."
 
@@ -193,21 +196,21 @@ class Inside(Digester):
 
 def in_child(_config: dict[str, object]) -> dict[str, Digester]:
     acts = (talk, by_itself, forbidden, paused, many, stay_in, linger, descriptors, own_loopback, abuse)
-    made: dict[str, Digester] = {}
+    digesters: dict[str, Digester] = {}
     for act in (*acts, leave_orphan, orphans, turned):
         name = act.__name__
         kind = type(name, (Inside,), {"name": name, "runs": Runs(goes_out=act is not stay_in)})
-        made[name] = kind(act)
-    return made
+        digesters[name] = kind(act)
+    return digesters
 
 
 class Echo:
-    """A listener that sends back what it hears, and notes it."""
+    """A server that sends back each line it receives, and records it."""
 
     def __init__(self, host: str, port: int = 0) -> None:
         self.listener = socket.create_server((host, port), backlog=2 * MANY)
         self.port: int = self.listener.getsockname()[1]
-        self.heard: list[bytes] = []
+        self.received: list[bytes] = []
         self.visits = 0
         self._open: list[socket.socket] = []
         self._thread = threading.Thread(target=self._run)
@@ -221,9 +224,9 @@ class Echo:
                 return
             self.visits += 1
             self._open.append(sock)
-            with suppress(ConnectionError):  # it may be undone
+            with suppress(ConnectionError):  # the peer may disconnect
                 line = sock.makefile("rb").readline()
-                self.heard.append(line)
+                self.received.append(line)
                 sock.sendall(line)
 
     def close(self) -> None:
@@ -235,7 +238,7 @@ class Echo:
 
 
 class Stage:
-    """An allowed server, a forbidden one at the same port, and children of two families."""
+    """An allowed server, a forbidden server at the same port, and children of two families."""
 
     def __init__(self, make_task: MakeTask) -> None:
         with ExitStack() as stack:
@@ -269,10 +272,10 @@ class Stage:
 
     def needs_isolation(self) -> None:
         self.run(own_loopback)
-        told = self.runner.snapshot().isolation
-        assert told is not None
-        if not told.network_off:
-            pytest.skip(told.how)
+        isolation = self.runner.snapshot().isolation
+        assert isolation is not None
+        if not isolation.network_off:
+            pytest.skip(isolation.how)
 
 
 @pytest.fixture
@@ -285,10 +288,10 @@ def stage(make_task: MakeTask) -> Iterator[Stage]:
 def test_a_child_talks_to_an_allowed_server_over_the_connection_it_is_handed(stage: Stage) -> None:
     assert stage.run(talk) == "hello from inside\n"
     assert stage.run(talk) == "hello from inside\n"
-    assert stage.allowed.heard == [b"hello from inside\n"] * 2
+    assert stage.allowed.received == [b"hello from inside\n"] * 2
 
 
-def test_a_child_cannot_get_there_by_itself(stage: Stage) -> None:
+def test_a_child_cannot_connect_by_itself(stage: Stage) -> None:
     stage.needs_isolation()
 
     assert json.loads(stage.run(by_itself)) in (["EACCES"] * 2, ["ECONNREFUSED"] * 2)
@@ -297,17 +300,17 @@ def test_a_child_cannot_get_there_by_itself(stage: Stage) -> None:
 
 def test_a_connection_that_was_handed_over_leads_nowhere_else(stage: Stage) -> None:
     stage.needs_isolation()
-    told = stage.runner.snapshot().isolation
-    assert told is not None
-    if "turned elsewhere" in told.how:
-        pytest.skip(told.how)
+    isolation = stage.runner.snapshot().isolation
+    assert isolation is not None
+    if "turned elsewhere" in isolation.how:
+        pytest.skip(isolation.how)
 
     assert json.loads(stage.run(turned)) == ["EACCES", "EPERM", "EPERM"]
     assert stage.forbidden.visits == 0
     assert stage.run(talk) == "hello from inside\n"
 
 
-def test_a_child_is_refused_what_is_not_allowed(stage: Stage) -> None:
+def test_a_child_cannot_connect_to_a_forbidden_address(stage: Stage) -> None:
     with pytest.raises(UnreadableFile, match=r"127\.0\.0\.2 is a loopback address; .* web_allow"):
         stage.run(forbidden)
 
@@ -324,14 +327,16 @@ def test_a_pause_costs_no_attempt(stage: Stage) -> None:
 
 
 @pytest.mark.parametrize(("act", "family"), [(talk, "parsers"), (stay_in, "web")])
-def test_who_does_not_go_out_has_no_door(stage: Stage, act: Callable[[Source], str], family: str) -> None:
+def test_a_child_that_may_not_connect_has_no_connection_server(
+    stage: Stage, act: Callable[[Source], str], family: str
+) -> None:
     with pytest.raises(ChildCrashed, match="UsageError"):
         stage.run(act, family)
 
     assert stage.allowed.visits == 0
 
 
-def test_a_door_nobody_gave_is_no_door(make_task: MakeTask) -> None:
+def test_a_runner_without_a_connection_server_gives_its_children_none(make_task: MakeTask) -> None:
     families = {"web": Family(1, 1024 * MEGABYTE, may_connect=True)}
     runner = Runner("test_children_connections:in_child", {}, families, import_from=[HERE])
     with closing(runner), pytest.raises(ChildCrashed, match="UsageError"):
@@ -352,7 +357,7 @@ def test_programs_inherit_neither_the_door_nor_the_line(stage: Stage) -> None:
     assert stage.run(descriptors, "parsers") == "0"
 
 
-def test_a_child_gone_mad_spoils_the_door_for_itself_alone(stage: Stage) -> None:
+def test_a_child_that_abuses_its_line_loses_only_its_own_connections(stage: Stage) -> None:
     with pytest.raises(NetworkFailed, match="the guard"):
         stage.run(abuse)
     stage.runner.close()
@@ -365,9 +370,9 @@ def test_a_child_gone_mad_spoils_the_door_for_itself_alone(stage: Stage) -> None
         assert stage.run(talk) == "hello from inside\n"
 
 
-def test_what_programs_leave_behind_is_buried(stage: Stage) -> None:
+def test_orphaned_processes_of_programs_are_reaped(stage: Stage) -> None:
     orphan = int(stage.run(leave_orphan))
-    assert stage.run(orphans).split() == [str(orphan)]  # it has been adopted
+    assert stage.run(orphans).split() == [str(orphan)]  # the child has adopted it
     wait_until(lambda: gone(orphan))
     stage.run(orphans)
 
@@ -400,8 +405,8 @@ def test_connections_die_with_a_parent_that_is_killed(tmp_path: Path) -> None:
         command = [sys.executable, "-c", OWNER, str(HERE), str(tmp_path / "scratch"), str(server.port)]
         with subprocess.Popen(command) as owner:
             try:
-                wait_until(lambda: server.heard)
-                child = int(server.heard[0])
+                wait_until(lambda: server.received)
+                child = int(server.received[0])
                 assert not gone(child)
             finally:
                 owner.send_signal(signal.SIGKILL)

@@ -1,6 +1,6 @@
-"""Children have no network, no privileges, and no life without their parent."""
+"""Children have no network and no privileges, and die with their parent."""
 
-# ruff: noqa: F401, F811 - fixtures are imported by name and asked for by name
+# ruff: noqa: F401, F811 - fixtures are imported by name and requested by name
 
 from __future__ import annotations
 
@@ -46,22 +46,24 @@ sys.stdin.read()
 """
 
 
-def surroundings(runner: Runner, make_task: MakeTask) -> dict[str, object]:
-    told: dict[str, object] = json.loads(runner.run(make_task("surroundings"), "parsers", AMPLE)[0].content or "")
-    return told
+def read_surroundings(runner: Runner, make_task: MakeTask) -> dict[str, object]:
+    surroundings: dict[str, object] = json.loads(
+        runner.run(make_task("surroundings"), "parsers", AMPLE)[0].content or ""
+    )
+    return surroundings
 
 
 def test_children_have_no_network(runner: Runner, make_task: MakeTask) -> None:
     (output,) = runner.run(make_task("network"), "parsers", AMPLE)
-    told = runner.snapshot().isolation
-    assert told is not None
-    if not told.network_off:
-        pytest.skip(told.how)
+    state = runner.snapshot().isolation
+    assert state is not None
+    if not state.network_off:
+        pytest.skip(state.how)
 
     assert json.loads(output.content or "") == ["Network is unreachable"] * 2
 
 
-def test_doctor_hears_how_children_are_isolated(runner: Runner, make_task: MakeTask) -> None:
+def test_doctor_learns_how_children_are_isolated(runner: Runner, make_task: MakeTask) -> None:
     runner.run(make_task("pid"), "parsers", AMPLE)
 
     assert isolation() == runner.snapshot().isolation
@@ -70,40 +72,40 @@ def test_doctor_hears_how_children_are_isolated(runner: Runner, make_task: MakeT
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root has privileges to drop")
 def test_root_runs_children_as_nobody(runner: Runner, make_task: MakeTask) -> None:
-    told = surroundings(runner, make_task)
+    surroundings = read_surroundings(runner, make_task)
 
-    assert told["uid"] == [NOBODY[0]] * 3
-    assert told["gid"] == [NOBODY[1]] * 3
-    assert told["groups"] == []
-    assert told["capabilities"] in (0, READ_EVERYTHING)
+    assert surroundings["uid"] == [NOBODY[0]] * 3
+    assert surroundings["gid"] == [NOBODY[1]] * 3
+    assert surroundings["groups"] == []
+    assert surroundings["capabilities"] in (0, READ_EVERYTHING)
     state = runner.snapshot().isolation
     assert state is not None
-    assert ("may read every file" in state.how) == (told["capabilities"] == READ_EVERYTHING)
+    assert ("may read every file" in state.how) == (surroundings["capabilities"] == READ_EVERYTHING)
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root's children become somebody else")
-def test_a_persons_children_stay_that_person(runner: Runner, make_task: MakeTask) -> None:
-    told = surroundings(runner, make_task)
+@pytest.mark.skipif(os.geteuid() == 0, reason="root's children run as another user")
+def test_children_of_an_ordinary_user_run_as_that_user(runner: Runner, make_task: MakeTask) -> None:
+    surroundings = read_surroundings(runner, make_task)
 
-    assert told["uid"] == [os.geteuid()] * 3
-    assert told["capabilities"] == 0
+    assert surroundings["uid"] == [os.geteuid()] * 3
+    assert surroundings["capabilities"] == 0
 
 
-def test_children_get_nothing_they_do_not_need(
+def test_children_get_only_what_they_need(
     make_runner: MakeRunner, make_task: MakeTask, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "secret")
     monkeypatch.chdir(tmp_path)
 
-    told = surroundings(make_runner(), make_task)
+    surroundings = read_surroundings(make_runner(), make_task)
 
-    assert "OPENAI_API_KEY" not in str(told["environment"])
-    assert told["no_new_privs"] == "1"
-    assert told["core"] == [0, 0]
-    assert told["session"] is True
-    assert told["stdin"] == "/dev/null"
-    assert told["temporary_in_scratch"] is True
-    assert set(cast("list[str]", told["imports_from"])).isdisjoint({"", ".", str(tmp_path)})
+    assert "OPENAI_API_KEY" not in str(surroundings["environment"])
+    assert surroundings["no_new_privs"] == "1"
+    assert surroundings["core"] == [0, 0]
+    assert surroundings["session"] is True
+    assert surroundings["stdin"] == "/dev/null"
+    assert surroundings["temporary_in_scratch"] is True
+    assert set(cast("list[str]", surroundings["imports_from"])).isdisjoint({"", ".", str(tmp_path)})
 
 
 def test_children_die_with_a_parent_that_is_killed(tmp_path: Path) -> None:

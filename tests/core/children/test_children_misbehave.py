@@ -1,6 +1,6 @@
-"""Children that hang, crash, eat or lie harm nobody but their own task."""
+"""Children that hang, crash, eat memory or lie harm only their own task."""
 
-# ruff: noqa: F401, F811 - fixtures are imported by name and asked for by name
+# ruff: noqa: F401, F811 - fixtures are imported by name and requested by name
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_a_hanging_child_is_killed_in_time(runner: Runner, make_task: MakeTask) 
     assert still_works(runner, make_task)
 
 
-def test_what_a_child_started_dies_with_it(runner: Runner, make_task: MakeTask) -> None:
+def test_processes_started_by_a_child_die_with_it(runner: Runner, make_task: MakeTask) -> None:
     task = make_task("with_grandchild")
 
     with pytest.raises(TimedOut):
@@ -207,16 +207,16 @@ def test_a_link_left_where_inputs_go_is_not_followed(runner: Runner, make_task: 
 def test_a_flood_of_progress_neither_drowns_the_watcher_nor_moves_the_limit(
     runner: Runner, make_task: MakeTask
 ) -> None:
-    heard: list[float] = []
+    fractions: list[float] = []
     began = time.monotonic()
 
     with pytest.raises(TimedOut):
-        runner.run(make_task("flood"), "parsers", replace(AMPLE, wall_seconds=2.0), heard.append)
+        runner.run(make_task("flood"), "parsers", replace(AMPLE, wall_seconds=2.0), fractions.append)
 
-    assert 0 < len(heard) <= (time.monotonic() - began) / PROGRESS_SECONDS + 1
+    assert 0 < len(fractions) <= (time.monotonic() - began) / PROGRESS_SECONDS + 1
 
 
-def test_killed_anywhere_in_a_large_answer_no_other_task_is_harmed(
+def test_a_kill_at_any_point_of_a_large_answer_harms_no_other_task(
     make_runner: MakeRunner, make_task: MakeTask
 ) -> None:
     runner = make_runner(parsers=replace(FAMILY, count=3))
@@ -241,7 +241,7 @@ def test_killed_anywhere_in_a_large_answer_no_other_task_is_harmed(
         time.sleep(delay)
         for child in runner.snapshot().children:
             if child.busy_with == path:
-                with suppress(ProcessLookupError):  # it may have ended by itself, or by an earlier shot
+                with suppress(ProcessLookupError):  # it may have ended by itself or after an earlier shot
                     os.kill(child.pid, signal.SIGKILL)
                     kills.append(child.pid)
 
@@ -260,7 +260,7 @@ def test_killed_anywhere_in_a_large_answer_no_other_task_is_harmed(
             stop.set()
         runs = [run for done in bystanders for run in done.result()]
 
-    # A shot may come late and hit the next task of that child; but never does one shot harm two tasks.
+    # A shot may come late and hit the next task of that child; but one shot never harms two tasks.
     assert 5 <= crashes <= crashes + sum(runs) <= len(kills)
     assert len(runs) >= 2
     assert still_works(runner, make_task)

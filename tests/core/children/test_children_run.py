@@ -1,6 +1,6 @@
-"""Children that do what they are asked."""
+"""Children that work correctly."""
 
-# ruff: noqa: F401, F811 - fixtures are imported by name and asked for by name
+# ruff: noqa: F401, F811 - fixtures are imported by name and requested by name
 
 from __future__ import annotations
 
@@ -75,12 +75,12 @@ def test_inputs_arrive_whatever_their_size(runner: Runner, make_task: MakeTask, 
     assert list(task.scratch.iterdir()) == []
 
 
-def test_progress_is_heard_and_kept_between_0_and_1(runner: Runner, make_task: MakeTask) -> None:
-    heard: list[float] = []
+def test_progress_is_reported_and_limited_to_between_0_and_1(runner: Runner, make_task: MakeTask) -> None:
+    fractions: list[float] = []
 
-    runner.run(make_task("steps"), "parsers", AMPLE, heard.append)
+    runner.run(make_task("steps"), "parsers", AMPLE, fractions.append)
 
-    assert heard == [0.25, 0.5, 1.0]
+    assert fractions == [0.25, 0.5, 1.0]
 
 
 def test_a_watcher_that_fails_does_not_fail_the_task(runner: Runner, make_task: MakeTask) -> None:
@@ -108,11 +108,11 @@ def test_a_digest_error_keeps_retry_after_and_its_child(runner: Runner, make_tas
     assert runner.run(make_task("pid"), "parsers", AMPLE) == before
 
 
-def test_half_characters_do_not_travel(runner: Runner, make_task: MakeTask) -> None:
+def test_lone_surrogates_are_replaced(runner: Runner, make_task: MakeTask) -> None:
     assert runner.run(make_task("halves"), "parsers", AMPLE)[0].content == "a?b"
 
 
-def test_scratch_is_kept_for_the_next_attempt(runner: Runner, make_task: MakeTask) -> None:
+def test_scratch_files_are_available_to_the_next_attempt(runner: Runner, make_task: MakeTask) -> None:
     first = make_task("surroundings")
     runner.run(first, "parsers", AMPLE)
 
@@ -121,7 +121,7 @@ def test_scratch_is_kept_for_the_next_attempt(runner: Runner, make_task: MakeTas
     assert runner.run(again, "parsers", AMPLE)[0].content == "stretch"
 
 
-def test_a_child_that_prints_a_lot_is_not_held_up(runner: Runner, make_task: MakeTask) -> None:
+def test_a_child_that_prints_a_lot_is_not_blocked(runner: Runner, make_task: MakeTask) -> None:
     assert runner.run(make_task("noise"), "parsers", AMPLE) == [Output("noise", None)]
 
 
@@ -181,7 +181,7 @@ def test_a_child_that_grew_is_replaced_between_tasks(make_runner: MakeRunner, ma
     assert runner.snapshot().restarts == 1
 
 
-def test_the_snapshot_tells_the_highest_memory(runner: Runner, make_task: MakeTask) -> None:
+def test_the_snapshot_includes_the_peak_memory(runner: Runner, make_task: MakeTask) -> None:
     runner.run(make_task("keep", name="80000000"), "parsers", AMPLE)
 
     (child,) = runner.snapshot().children
@@ -189,7 +189,7 @@ def test_the_snapshot_tells_the_highest_memory(runner: Runner, make_task: MakeTa
     assert child.peak_bytes >= child.resident_bytes > 80_000_000
 
 
-def test_an_idle_child_goes_and_the_next_task_gets_a_new_one(make_runner: MakeRunner, make_task: MakeTask) -> None:
+def test_an_idle_child_ends_and_the_next_task_gets_a_new_child(make_runner: MakeRunner, make_task: MakeTask) -> None:
     runner = make_runner(parsers=Family(count=1, memory_bytes=512 * MEGABYTE, idle_seconds=0.2))
     first = runner.run(make_task("pid"), "parsers", AMPLE)
     pid = int(first[0].content or "")
@@ -202,12 +202,12 @@ def test_an_idle_child_goes_and_the_next_task_gets_a_new_one(make_runner: MakeRu
     assert runner.snapshot().restarts == 0
 
 
-def test_who_comes_while_the_only_child_is_leaving_does_not_wait_for_ever(
+def test_a_task_that_arrives_while_the_only_child_is_ending_does_not_wait_for_ever(
     make_runner: MakeRunner, make_task: MakeTask
 ) -> None:
     runner = make_runner(parsers=Family(count=1, memory_bytes=512 * MEGABYTE, idle_seconds=3600))
     runner.run(make_task("pid"), "parsers", AMPLE)
-    (group,) = (one for name, one in runner._groups.items() if name == "parsers")
+    (group,) = (candidate for name, candidate in runner._groups.items() if name == "parsers")
     (slot,) = group._slots
     leave = slot.end_child
 
@@ -241,7 +241,7 @@ def test_an_entry_that_cannot_be_loaded_says_why(make_runner: MakeRunner, make_t
         make_runner(entry="no_such_module:f").run(make_task("echo"), "parsers", AMPLE)
 
 
-def test_children_that_die_at_birth_end_in_an_error(make_runner: MakeRunner, make_task: MakeTask) -> None:
+def test_children_that_die_at_their_start_end_in_an_error(make_runner: MakeRunner, make_task: MakeTask) -> None:
     with pytest.raises(ChildCrashed, match=r"notes/note\.txt.*SIGKILL"):
         make_runner(config={"die": True}).run(make_task("echo"), "parsers", AMPLE)
 
