@@ -1,4 +1,4 @@
-"""What texts mean, as vectors: the fast network is the network it stands for, and says so when it cannot be had."""
+"""Vectors of texts: the fast network agrees with the original one, and missing weights are reported."""
 
 from __future__ import annotations
 
@@ -55,9 +55,9 @@ def folder() -> Path:
 
 @pytest.fixture(scope="module")
 def embedder(folder: Path) -> MiniLm:
-    made = load_minilm(EmbeddingSettings())
-    assert isinstance(made, MiniLm)
-    return made
+    embedder = load_minilm(EmbeddingSettings())
+    assert isinstance(embedder, MiniLm)
+    return embedder
 
 
 @pytest.fixture(scope="module")
@@ -65,12 +65,12 @@ def tokens(folder: Path) -> Tokens:
     return Tokens((folder / "tokenizer.json").read_bytes())
 
 
-def cosine(one: Any, other: Any) -> float:
-    return float(numpy.dot(one, other))
+def cosine(first: Any, second: Any) -> float:
+    return float(numpy.dot(first, second))
 
 
 @pytest.mark.parametrize("text", [*TEXTS, LONG], ids=range(len(TEXTS) + 1))
-def test_the_fast_network_finds_what_the_plain_one_finds(
+def test_the_fast_network_gives_the_vectors_of_the_plain_network(
     embedder: MiniLm, tokens: Tokens, folder: Path, text: str
 ) -> None:
     plain = embedded(read_tensors(folder / "model.safetensors"), tokens.numbers(text))
@@ -98,27 +98,27 @@ def test_every_text_has_a_vector_of_length_one_in_the_order_of_the_texts(embedde
     assert embedder.embed([]) == []
 
 
-def test_more_threads_find_the_same(embedder: MiniLm, folder: Path) -> None:
-    two = load_minilm(EmbeddingSettings(threads=2))
-    for one, other in zip(two.embed(TEXTS), embedder.embed(TEXTS), strict=True):
-        assert cosine(one, other) > 0.99999
+def test_more_threads_give_the_same_vectors(embedder: MiniLm, folder: Path) -> None:
+    with_two_threads = load_minilm(EmbeddingSettings(threads=2))
+    for vector, expected in zip(with_two_threads.embed(TEXTS), embedder.embed(TEXTS), strict=True):
+        assert cosine(vector, expected) > 0.99999
 
 
-def test_what_means_the_same_is_closer_than_what_shares_words(embedder: MiniLm) -> None:
-    asked, answer, other = embedder.embed(
+def test_texts_with_the_same_meaning_are_closer_than_texts_that_share_words(embedder: MiniLm) -> None:
+    question, answer, other = embedder.embed(
         [
             "How do I get my money back?",
             "Refunds are paid within two weeks of receiving the goods.",
             "My uncle has a lot of money in the bank.",
         ]
     )
-    assert cosine(asked, answer) > cosine(asked, other) + 0.1
+    assert cosine(question, answer) > cosine(question, other) + 0.1
 
 
-def test_what_does_not_fit_the_window_is_not_looked_at(embedder: MiniLm, tokens: Tokens) -> None:
+def test_text_beyond_the_window_is_ignored(embedder: MiniLm, tokens: Tokens) -> None:
     assert embedder.count_tokens(LONG) > LONGEST
     assert len(tokens.numbers(LONG)) == LONGEST
-    assert tokens.numbers(LONG)[-1] == tokens.numbers("short")[-1]  # the frame stays whole
+    assert tokens.numbers(LONG)[-1] == tokens.numbers("short")[-1]  # the end token stays
     assert embedder.embed([LONG]) == embedder.embed([LONG + "Something else entirely follows."])
     assert embedder.embed([LONG[:400]]) != embedder.embed([LONG[:400] + "Something else entirely follows."])
 
@@ -131,7 +131,7 @@ def test_tokens_are_counted_without_frame_or_padding_also_in_scripts_without_bla
 
 
 @pytest.mark.parametrize("text", ["half \ud83d of a character", "\x00\x01", "a" * 200_000, " " * 200_000, "é" * 3000])
-def test_no_text_is_too_odd(embedder: MiniLm, text: str) -> None:
+def test_odd_texts_have_a_vector(embedder: MiniLm, text: str) -> None:
     (vector,) = embedder.embed([text])
 
     assert math.isclose(math.hypot(*vector), 1.0, abs_tol=1e-5)
@@ -148,7 +148,7 @@ def test_it_says_when_it_cannot_read_a_text(embedder: MiniLm, text: str) -> None
     assert not embedder.knows(text)
 
 
-def test_tags_have_a_vector_each_but_for_those_that_cannot_be_read(embedder: MiniLm) -> None:
+def test_each_tag_that_can_be_read_has_a_vector(embedder: MiniLm) -> None:
     found = vectors_of(["car", "automobile", "契約", "holiday recipe", "car"], EmbeddingSettings())
 
     assert [vector.tag for vector in found] == ["car", "automobile", "holiday recipe"]
@@ -159,10 +159,10 @@ def test_tags_have_a_vector_each_but_for_those_that_cannot_be_read(embedder: Min
 
 
 def test_without_weights_tags_have_no_vectors_and_it_says_how_to_get_them(tmp_path: Path) -> None:
-    nowhere = EmbeddingSettings(str(tmp_path))
+    without_weights = EmbeddingSettings(str(tmp_path))
     with pytest.raises(EngineUnavailable, match="run 'chyme weights embedding'"):
-        vectors_of(["car"], nowhere)
-    assert vectors_of([], nowhere) == ()
+        vectors_of(["car"], without_weights)
+    assert vectors_of([], without_weights) == ()
 
 
 def test_damaged_weights_are_not_used(folder: Path, tmp_path: Path) -> None:
@@ -178,16 +178,16 @@ def test_damaged_weights_are_not_used(folder: Path, tmp_path: Path) -> None:
 def test_the_recipe_changes_when_weights_appear_and_not_with_the_number_of_threads(
     folder: Path, tmp_path: Path
 ) -> None:
-    here, nowhere = EmbeddingSettings(), EmbeddingSettings(str(tmp_path))
+    with_weights, without_weights = EmbeddingSettings(), EmbeddingSettings(str(tmp_path))
 
-    assert here.fingerprint != nowhere.fingerprint
-    assert here.fingerprint == EmbeddingSettings(threads=2).fingerprint
-    assert MODEL in here.fingerprint
+    assert with_weights.fingerprint != without_weights.fingerprint
+    assert with_weights.fingerprint == EmbeddingSettings(threads=2).fingerprint
+    assert MODEL in with_weights.fingerprint
 
 
 def safetensors(path: Path, table: object, numbers: bytes = b"") -> Path:
-    told = table if isinstance(table, bytes) else json.dumps(table).encode()
-    path.write_bytes(struct.pack("<Q", len(told)) + told + numbers)
+    header = table if isinstance(table, bytes) else json.dumps(table).encode()
+    path.write_bytes(struct.pack("<Q", len(header)) + header + numbers)
     return path
 
 
@@ -214,7 +214,7 @@ def test_tensors_are_read_by_name_and_only_real_ones(tmp_path: Path) -> None:
     [
         {"row": tensor(0, 12, 3)},  # beyond the end
         {"row": tensor(-4, 4, 2)},
-        {"row": tensor(0, 8, 3)},  # another size than its shape says
+        {"row": tensor(0, 8, 3)},  # the size contradicts the shape
         {"row": tensor(8, 0, 2)},
         {"row": {"dtype": "F32"}},
         {"row": [1, 2]},

@@ -1,4 +1,4 @@
-"""Texts embedded by a service: in few requests, each paid for once, and no answer believed unseen."""
+"""Texts embedded by a service: in few requests, each paid for once, and every answer is checked."""
 
 from __future__ import annotations
 
@@ -52,11 +52,12 @@ def rows_of(data: bytes, count: int) -> list[list[float]]:
     return [row[at : at + size].tolist() for at in range(0, len(row), size)]
 
 
-def points_as(found: list[float], told: list[float]) -> bool:
-    """Whether a vector points where the told one does, and is of length 1."""
-    length = math.hypot(*told)
-    return math.isclose(math.hypot(*found), 1.0, abs_tol=1e-5) and all(
-        math.isclose(one, other / length, abs_tol=1e-6) for one, other in zip(found, told, strict=True)
+def points_as(vector: list[float], expected: list[float]) -> bool:
+    """Whether a vector has the direction of the expected one, and length 1."""
+    length = math.hypot(*expected)
+    return math.isclose(math.hypot(*vector), 1.0, abs_tol=1e-5) and all(
+        math.isclose(number, expected_number / length, abs_tol=1e-6)
+        for number, expected_number in zip(vector, expected, strict=True)
     )
 
 
@@ -66,20 +67,20 @@ def test_each_text_gets_its_vector_of_length_one_in_its_order() -> None:
     assert all(points_as(row, vector_of(text)) for row, text in zip(found, MANY, strict=True))
 
 
-def test_the_order_is_told_by_the_index_and_not_by_the_place() -> None:
+def test_the_order_follows_the_index_and_not_the_position() -> None:
     with ModelServer(embeds(lambda data: data[::-1])) as server:
         found = rows_of(embed_remotely(settings(server.url), MANY[:3], FreeCalls()), 3)
     assert all(points_as(row, vector_of(text)) for row, text in zip(found, MANY, strict=False))
 
 
-def test_what_is_sent_and_what_is_not() -> None:
+def test_a_request_contains_the_texts_and_not_the_file_name() -> None:
     with ModelServer(embeds()) as server:
         embed_remotely(settings(server.url), ["Die Miete", "half \ud800"], FreeCalls(), name="tenancy/secret name.pdf")
-    (asked,) = server.requests
-    assert asked.path == "/v1/embeddings"
-    assert asked.body == {"model": "small-embed", "encoding_format": "float", "input": ["Die Miete", "half ?"]}
-    assert asked.headers["authorization"] == f"Bearer {KEY}"
-    assert "secret name" not in json.dumps([asked.body, asked.headers])
+    (request,) = server.requests
+    assert request.path == "/v1/embeddings"
+    assert request.body == {"model": "small-embed", "encoding_format": "float", "input": ["Die Miete", "half ?"]}
+    assert request.headers["authorization"] == f"Bearer {KEY}"
+    assert "secret name" not in json.dumps([request.body, request.headers])
 
 
 def test_a_dimension_is_asked_for_where_it_is_set() -> None:
@@ -89,35 +90,40 @@ def test_a_dimension_is_asked_for_where_it_is_set() -> None:
     assert len(data) == 4 * 5
 
 
-def test_no_texts_take_no_request() -> None:
+def test_without_texts_no_request_is_sent() -> None:
     with ModelServer(embeds()) as server:
         assert embed_remotely(settings(server.url), [], FreeCalls()) == b""
     assert server.count == 0
 
 
-def test_requests_hold_so_many_texts_and_so_many_characters() -> None:
+def test_requests_have_a_limit_of_texts_and_of_characters() -> None:
     long = ["x" * (BATCH_CHARACTERS // 2), "y" * (BATCH_CHARACTERS // 2), "z", "w" * (BATCH_CHARACTERS + 1), "v"]
     with ModelServer(embeds()) as server:
         embed_remotely(settings(server.url), MANY, FreeCalls())
-        assert [len(texts_of(one)) for one in server.requests] == [BATCH_TEXTS, BATCH_TEXTS, 3]
+        assert [len(texts_of(request)) for request in server.requests] == [BATCH_TEXTS, BATCH_TEXTS, 3]
         embed_remotely(settings(server.url), long, FreeCalls())
-    assert [[text[0] for text in texts_of(one)] for one in server.requests[3:]] == [["x", "y"], ["z"], ["w"], ["v"]]
+    assert [[text[0] for text in texts_of(request)] for request in server.requests[3:]] == [
+        ["x", "y"],
+        ["z"],
+        ["w"],
+        ["v"],
+    ]
 
 
-def test_how_far_it_is_is_told_after_each_request() -> None:
-    told: list[float] = []
+def test_progress_is_reported_after_each_request() -> None:
+    fractions: list[float] = []
     with ModelServer(embeds()) as server:
-        embed_remotely(settings(server.url), MANY, FreeCalls(), progress=told.append)
-    assert told == [pytest.approx(1 / 3), pytest.approx(2 / 3), 1.0]
+        embed_remotely(settings(server.url), MANY, FreeCalls(), progress=fractions.append)
+    assert fractions == [pytest.approx(1 / 3), pytest.approx(2 / 3), 1.0]
 
 
-def test_what_was_answered_before_is_not_asked_again() -> None:
+def test_texts_that_were_answered_before_are_not_sent_again() -> None:
     calls = FreeCalls()
     with ModelServer([embeds(), embeds(), fails(503), embeds()]) as server:
         with pytest.raises(NetworkFailed):
             embed_remotely(settings(server.url), MANY, calls)
         data = embed_remotely(settings(server.url), MANY, calls)
-    assert [texts_of(one)[0] for one in server.requests] == [
+    assert [texts_of(request)[0] for request in server.requests] == [
         MANY[0],
         MANY[BATCH_TEXTS],
         MANY[2 * BATCH_TEXTS],
@@ -127,7 +133,7 @@ def test_what_was_answered_before_is_not_asked_again() -> None:
     assert all(points_as(row, vector_of(text)) for row, text in zip(found, MANY, strict=True))
 
 
-def test_who_may_not_call_hears_the_very_reason_and_nothing_is_sent() -> None:
+def test_a_refused_call_raises_the_refusal_itself_and_nothing_is_sent() -> None:
     refusal = BudgetSpent("spent", tried=False)
     with ModelServer(embeds()) as server, pytest.raises(BudgetSpent) as caught:
         embed_remotely(settings(server.url), ["rent"], FreeCalls(refusal))
@@ -147,9 +153,9 @@ def test_calls_are_counted_with_what_they_used() -> None:
 
 
 def test_a_price_is_known_for_models_that_are_listed() -> None:
-    told = {"data": [{"embedding": [1.0]}], "usage": {"prompt_tokens": 1_000_000, "total_tokens": 1_000_000}}
+    response = {"data": [{"embedding": [1.0]}], "usage": {"prompt_tokens": 1_000_000, "total_tokens": 1_000_000}}
     there = Endpoint("https://api.openai.com/v1", "text-embedding-3-small")
-    tokens_in, tokens_out, cost = usage_of(there, told)
+    tokens_in, tokens_out, cost = usage_of(there, response)
     assert (tokens_in, tokens_out) == (1_000_000, 0)
     assert cost
 
@@ -199,7 +205,7 @@ def _first_is(vector: object) -> Callable[[list[dict[str, Any]]], object]:
         with_first(True),
     ],
 )
-def test_an_answer_that_is_not_what_was_asked_for_is_a_validation_error(answer: Callable[[Asked], Answer]) -> None:
+def test_an_answer_that_does_not_match_the_request_is_a_validation_error(answer: Callable[[Asked], Answer]) -> None:
     calls = FreeCalls()
     with ModelServer(answer) as server, pytest.raises(UnreadableFile, match=r"a\.txt: the model small-embed") as caught:
         embed_remotely(settings(server.url), ["rent", "heating"], calls, name="a.txt")
@@ -207,9 +213,9 @@ def test_an_answer_that_is_not_what_was_asked_for_is_a_validation_error(answer: 
     assert calls.well == ["embedding"]
 
 
-def test_vectors_of_another_length_than_the_set_one_are_refused() -> None:
-    heedless = embeds(lambda data: [{**one, "embedding": one["embedding"] * 2} for one in data])
-    with ModelServer(heedless) as server, pytest.raises(UnreadableFile, match="other lengths than 6"):
+def test_vectors_of_another_length_than_the_configured_one_are_refused() -> None:
+    ignores_dimension = embeds(lambda data: [{**item, "embedding": item["embedding"] * 2} for item in data])
+    with ModelServer(ignores_dimension) as server, pytest.raises(UnreadableFile, match="other lengths than 6"):
         embed_remotely(settings(server.url, dimension=6), ["rent"], FreeCalls())
 
 
@@ -219,7 +225,7 @@ def test_vectors_of_another_length_in_the_second_request_are_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("answer", "kind", "says"),
+    ("answer", "kind", "message"),
     [
         (fails(429, retry_after="7"), RateLimited, "slow down"),
         (fails(429, "insufficient_quota"), QuotaSpent, "quota"),
@@ -241,9 +247,9 @@ def test_vectors_of_another_length_in_the_second_request_are_refused() -> None:
         (resets(), NetworkFailed, "cannot be reached"),
     ],
 )
-def test_every_fault_of_the_service_has_its_category(answer: Answer, kind: type[DigestError], says: str) -> None:
+def test_every_fault_of_the_service_has_its_category(answer: Answer, kind: type[DigestError], message: str) -> None:
     calls = FreeCalls()
-    with ModelServer([answer]) as server, pytest.raises(kind, match=says) as caught:
+    with ModelServer([answer]) as server, pytest.raises(kind, match=message) as caught:
         embed_remotely(settings(server.url), ["rent"], calls, name="a.txt")
     assert str(caught.value).startswith("a.txt: ")
     assert KEY not in str(caught.value)
@@ -266,7 +272,7 @@ def test_a_service_that_says_nothing_is_not_waited_for_any_longer() -> None:
         assert server.requests[0].hung_up.wait(AMPLE)
 
 
-def test_nobody_there_is_a_network_failure() -> None:
+def test_an_unreachable_service_is_a_network_failure() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
     with pytest.raises(NetworkFailed):
@@ -274,15 +280,15 @@ def test_nobody_there_is_a_network_failure() -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "says"),
+    ("changes", "setting"),
     [({"url": "localhost"}, "embedding_url"), ({"model": ""}, "embedding_model"), ({"key": "a b"}, "embedding_key")],
 )
-def test_settings_by_which_nobody_can_be_asked_say_what_to_correct(changes: dict[str, Any], says: str) -> None:
-    with pytest.raises(EngineUnavailable, match=says):
+def test_the_error_for_unusable_settings_says_what_to_correct(changes: dict[str, Any], setting: str) -> None:
+    with pytest.raises(EngineUnavailable, match=setting):
         embed_remotely(replace(settings("http://127.0.0.1:9/v1"), **changes), ["rent"], FreeCalls())
 
 
-def test_when_chyme_stops_nobody_waits_for_the_answer() -> None:
+def test_when_chyme_stops_the_answer_is_not_waited_for() -> None:
     ended: list[BaseException] = []
     with ModelServer([hangs()]) as server:
 

@@ -1,4 +1,4 @@
-"""The multilingual encoder: what says the same in another language is found, and a broken file is refused."""
+"""The multilingual encoder: it finds texts with the same meaning in other languages, and refuses a broken file."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ENGLISH = [
     "The car needs new brakes and an oil change before the winter.",
     "Our server was down because the database ran out of disk space.",
 ]
-ASKED = {
+QUESTIONS = {
     "de": ["Wie kündige ich den Mietvertrag?", "Kuchen mit Äpfeln backen", "Bremsen am Auto erneuern"],
     "ja": ["賃貸契約を解約する方法", "りんごのケーキの焼き方", "車のブレーキ交換"],
     "ru": ["Как расторгнуть договор аренды квартиры?", "рецепт яблочного пирога", "замена тормозов в машине"],
@@ -31,7 +31,7 @@ ASKED = {
     "ar": ["كيف ألغي عقد الإيجار؟", "وصفة كعكة التفاح", "تغيير فرامل السيارة"],
     "zh": ["如何终止租房合同", "苹果蛋糕的做法", "更换汽车刹车"],
 }
-# What the packaged graph itself gives, run with the operators that it asks for.
+# The results of the packaged graph itself, run with the operators that it needs.
 NUMBERS = {
     "Wie kündige ich den Mietvertrag?": [1, 2534, 6, 53798, 22, 242, 282, 20580, 28140, 21, 2],
     "  two   blanks \n and a\ttab ": [1, 537, 17273, 9, 17, 10, 8868, 2],
@@ -45,9 +45,9 @@ VECTOR = [-0.0774, 0.002, 0.0332, -0.039, -0.0301, 0.0222, -0.0342, 0.0252]  # i
 def embedder() -> Multilingual:
     if path_of(MULTILINGUAL) is None:
         pytest.skip("needs the weights for multilingual, and they are not there: run 'chyme weights multilingual'")
-    made = load_passage_embedder(PassageEmbedding("multilingual"))
-    assert isinstance(made, Multilingual)
-    return made
+    embedder = load_passage_embedder(PassageEmbedding("multilingual"))
+    assert isinstance(embedder, Multilingual)
+    return embedder
 
 
 def rows(embedder: Multilingual, texts: list[str]) -> NDArray[numpy.float32]:
@@ -59,16 +59,16 @@ def test_it_is_fetched_only_when_it_is_named() -> None:
     assert MULTILINGUAL.capability not in DEFAULT_CAPABILITIES
 
 
-@pytest.mark.parametrize("language", ASKED)
+@pytest.mark.parametrize("language", QUESTIONS)
 def test_a_question_finds_the_english_text_that_answers_it(embedder: Multilingual, language: str) -> None:
-    alike = rows(embedder, ASKED[language]) @ rows(embedder, ENGLISH).T
+    similarities = rows(embedder, QUESTIONS[language]) @ rows(embedder, ENGLISH).T
 
-    assert alike.argmax(axis=1).tolist() == [0, 1, 2]
-    assert (alike.max(axis=1) > numpy.sort(alike, axis=1)[:, -2] + 0.1).all()
+    assert similarities.argmax(axis=1).tolist() == [0, 1, 2]
+    assert (similarities.max(axis=1) > numpy.sort(similarities, axis=1)[:, -2] + 0.1).all()
 
 
 @pytest.mark.parametrize("text", NUMBERS)
-def test_texts_are_cut_as_the_model_was_trained_on_them(embedder: Multilingual, text: str) -> None:
+def test_texts_are_tokenized_as_in_the_training_of_the_model(embedder: Multilingual, text: str) -> None:
     assert embedder.numbers(text) == NUMBERS[text]
 
 
@@ -86,13 +86,13 @@ def test_every_text_has_a_vector_of_length_one_in_order_also_odd_ones(embedder: 
     assert len(embedder.numbers(texts[-1])) == LONGEST < embedder.count_tokens(texts[-1])
 
 
-def test_more_threads_find_the_same(embedder: Multilingual) -> None:
-    two = load_passage_embedder(PassageEmbedding("multilingual", threads=2))
-    assert two.embed(ENGLISH) == embedder.embed(ENGLISH)
+def test_more_threads_give_the_same_vectors(embedder: Multilingual) -> None:
+    with_two_threads = load_passage_embedder(PassageEmbedding("multilingual", threads=2))
+    assert with_two_threads.embed(ENGLISH) == embedder.embed(ENGLISH)
 
 
-def test_it_reads_its_languages_and_says_so_of_others(embedder: Multilingual) -> None:
-    assert all(embedder.reads(text) for texts in ASKED.values() for text in texts)
+def test_it_reads_its_own_languages_and_refuses_others(embedder: Multilingual) -> None:
+    assert all(embedder.reads(text) for texts in QUESTIONS.values() for text in texts)
     assert all(map(embedder.reads, ("임대차 계약", "วิธียกเลิกสัญญาเช่า", "Kira sözleşmesi", "12 34")))
     assert not any(map(embedder.reads, ("Η γλώσσα είναι", "שלום עולם", "हिन्दी में", "", " ")))
 
@@ -124,7 +124,7 @@ def test_a_graph_without_its_tensors_is_refused(tmp_path: Path) -> None:
         Multilingual(tmp_path / "file")
 
 
-def test_fields_are_told_with_their_numbers() -> None:
+def test_fields_are_returned_with_their_numbers() -> None:
     message = memoryview(b"\x08\x96\x01" + field(2, b"text") + b"\x1d\x01\x02\x03\x04" + b"\x21" + bytes(8))
 
     assert [(number, value if isinstance(value, int) else bytes(value)) for number, value in fields(message)] == [

@@ -1,4 +1,4 @@
-"""Vectors for passages: as bytes, of the embedder that is chosen, or the way to get it."""
+"""Vectors for passages: as bytes, from the chosen embedder, or an error that says how to get it."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_short_texts_of_one_length_share_a_run_and_long_ones_have_their_own(embe
         "The contract says: 契約書. Nothing else is in it but these few words.",
     ],
 )
-def test_it_reads_what_is_mostly_in_latin_letters(embedder: PassageEmbedder, text: str) -> None:
+def test_it_reads_texts_that_are_mostly_in_latin_letters(embedder: PassageEmbedder, text: str) -> None:
     assert embedder.reads(text)
 
 
@@ -93,7 +93,7 @@ def test_it_reads_what_is_mostly_in_latin_letters(embedder: PassageEmbedder, tex
         "Η γλώσσα",
         "pay 请在星期五之前付款",
         "☃",
-        "T",  # as all of these near to everything: one letter read in a photo answered half of all questions
+        "T",  # like all of these it is near to everything: one letter read in a photo answered half of all questions
         "2023-04-05 | 17.50",
         "qqqxyzzy",
         "",
@@ -110,23 +110,23 @@ def test_without_weights_it_says_how_to_get_them(tmp_path: Path, engine: str) ->
         load_passage_embedder(settings)
 
 
-def test_an_embedder_elsewhere_is_not_loaded_here() -> None:
+def test_a_remote_embedder_is_not_loaded_locally() -> None:
     with pytest.raises(EngineUnavailable, match="does not run here"):
         load_passage_embedder(PassageEmbedding("openai", url="https://example.org/v1", model="m"))
 
 
-def test_an_engine_of_ours_brings_its_sizes_and_an_endpoint_is_told_them() -> None:
-    minilm, other = PassageEmbedding(dimension=7, window=7), PassageEmbedding("multilingual")
-    far = PassageEmbedding("openai", model="text-embedding-3-small", dimension=1536, window=800)
+def test_a_local_engine_has_fixed_sizes_and_an_endpoint_takes_them_from_settings() -> None:
+    minilm, multi = PassageEmbedding(dimension=7, window=7), PassageEmbedding("multilingual")
+    remote = PassageEmbedding("openai", model="text-embedding-3-small", dimension=1536, window=800)
 
     assert (minilm.dimension, minilm.window, minilm.model_name) == (DIMENSION, WINDOW, MODEL)
-    assert (other.dimension, other.window) == (multilingual.DIMENSION, multilingual.WINDOW)
-    assert (far.dimension, far.window, far.model_name) == (1536, 800, "text-embedding-3-small 1536")
-    assert (minilm.local, other.local, far.local) == (True, True, False)
-    assert len({minilm.model_name, other.model_name, far.model_name}) == 3
+    assert (multi.dimension, multi.window) == (multilingual.DIMENSION, multilingual.WINDOW)
+    assert (remote.dimension, remote.window, remote.model_name) == (1536, 800, "text-embedding-3-small 1536")
+    assert (minilm.local, multi.local, remote.local) == (True, True, False)
+    assert len({minilm.model_name, multi.model_name, remote.model_name}) == 3
 
 
-def test_settings_travel_as_json_and_tell_no_key() -> None:
+def test_settings_can_be_sent_as_json_and_their_descriptions_contain_no_key() -> None:
     settings = PassageEmbedding("openai", url="https://example.org", model="m", key="secret", dimension=8, window=300)
 
     assert PassageEmbedding(**json.loads(json.dumps(asdict(settings)))) == settings
@@ -134,12 +134,12 @@ def test_settings_travel_as_json_and_tell_no_key() -> None:
 
 
 def test_the_recipe_changes_with_the_engine_and_when_weights_appear(tmp_path: Path) -> None:
-    told = {
+    fingerprints = {
         PassageEmbedding(engine, where).fingerprint
         for engine in ("minilm", "multilingual")
         for where in ("", str(tmp_path))
     }
-    there = sum(PassageEmbedding(threads=2).fingerprint == one for one in told)
+    matching = sum(PassageEmbedding(threads=2).fingerprint == fingerprint for fingerprint in fingerprints)
 
-    assert len(told) == 2 + sum(path_of(weights) is not None for weights in (EMBEDDING, MULTILINGUAL))
-    assert there == 1
+    assert len(fingerprints) == 2 + sum(path_of(weights) is not None for weights in (EMBEDDING, MULTILINGUAL))
+    assert matching == 1

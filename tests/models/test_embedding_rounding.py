@@ -1,4 +1,4 @@
-"""Matrices of bytes give the same products on every CPU: no sum of two products leaves 16 bits."""
+"""Matrices of bytes give the same products on every CPU: no sum of two products exceeds 16 bits."""
 
 from __future__ import annotations
 
@@ -21,28 +21,28 @@ from chyme.models.weights.safetensors import read_tensors
 
 pytestmark = pytest.mark.slow
 
-INT8 = 3  # as ONNX counts types
+INT8 = 3  # the number of this type in ONNX
 LARGEST, SMALLEST = 2**15 - 1, -(2**15)
 
 Rows = NDArray[Any]
 
 
 def saturates(rounded: Rows) -> bool:
-    """Whether an AVX2 CPU would cut a sum: 255 times neighbours of one sign, as `vpmaddubsw` adds them."""
+    """Whether an AVX2 CPU would clip a sum: `vpmaddubsw` adds 255 times two neighbours of the same sign."""
     pairs = rounded.astype(int).reshape(len(rounded), -1, 2)
     above, below = (255 * side.sum(axis=2) for side in (numpy.maximum(pairs, 0), numpy.minimum(pairs, 0)))
     return bool(above.max() > LARGEST or below.min() < SMALLEST)
 
 
 def int8_matrices(onnx: bytes) -> Iterator[Rows]:
-    """The matrices in an ONNX file, a row for each output channel."""
+    """Yield the matrices of an ONNX file, with a row for each output channel."""
     (graph,) = messages(memoryview(onnx), 7)
     for tensor in messages(graph, 5):
-        told: dict[int, list[Any]] = {}
+        values_by_field: dict[int, list[Any]] = {}
         for number, value in fields(tensor):
-            told.setdefault(number, []).append(value)
-        if told[2] == [INT8] and len(told[1]) == 2:
-            yield numpy.frombuffer(told[9][0], numpy.int8).reshape(told[1]).T
+            values_by_field.setdefault(number, []).append(value)
+        if values_by_field[2] == [INT8] and len(values_by_field[1]) == 2:
+            yield numpy.frombuffer(values_by_field[9][0], numpy.int8).reshape(values_by_field[1]).T
 
 
 def weights_of(weights: Weights) -> Path:
@@ -52,7 +52,7 @@ def weights_of(weights: Weights) -> Path:
     return folder
 
 
-def test_the_largest_weights_side_by_side_do_not_saturate() -> None:
+def test_adjacent_largest_weights_do_not_saturate() -> None:
     weights = numpy.array([[1.0, 1.0, 0.1, -0.1], [-0.5, -0.5, 0.2, 0.0], [0.0] * 4], numpy.float32)
     rounded, step = round_to_bytes(weights.copy())
     assert not saturates(rounded)
@@ -65,7 +65,7 @@ def test_weights_that_cannot_saturate_keep_all_digits_of_a_byte() -> None:
     assert step.tolist() == pytest.approx([1 / 127])
 
 
-def test_any_weights_are_rounded_to_what_does_not_saturate() -> None:
+def test_rounded_weights_never_saturate() -> None:
     random = numpy.random.default_rng(5)
     for scale in (1e-6, 1.0, 1e6):
         weights = (random.standard_normal((200, 64)) * scale).astype(numpy.float32)
@@ -84,15 +84,15 @@ def test_rounded_weights_stay_as_they_are_unless_they_saturate() -> None:
 
 
 def test_no_matrix_of_the_embedder_saturates() -> None:
-    made, _ = minilm_network.build_network(read_tensors(weights_of(EMBEDDING) / NUMBERS))
-    matrices = list(int8_matrices(made))
+    network, _ = minilm_network.build_network(read_tensors(weights_of(EMBEDDING) / NUMBERS))
+    matrices = list(int8_matrices(network))
     assert len(matrices) == 4 * minilm_network.LAYERS
     assert not any(map(saturates, matrices))
 
 
 def test_no_matrix_of_the_multilingual_embedder_saturates() -> None:
     stored = multilingual_weights.read(weights_of(MULTILINGUAL) / MULTILINGUAL_NUMBERS)
-    made, _ = multilingual_network.build_network(stored.tensors)
-    matrices = list(int8_matrices(made))
+    network, _ = multilingual_network.build_network(stored.tensors)
+    matrices = list(int8_matrices(network))
     assert len(matrices) == 16
     assert not any(map(saturates, matrices))

@@ -1,4 +1,4 @@
-"""A language model behind HTTP, asked about speech, however it behaves."""
+"""Questions about speech to a language model behind HTTP, also when it misbehaves."""
 
 from __future__ import annotations
 
@@ -59,20 +59,20 @@ def test_the_model_gets_the_segments_the_context_the_language_and_a_schema() -> 
         answer = ask_for_corrections(
             FreeCalls(), "talk.mp3", ["hello"], around, "en", settings(provider.url), lambda _: None
         )
-    (asked,) = provider.asked
-    assert [(one.index, one.text) for one in answer.segments] == [(1, "Hello.")]
-    assert asked.headers["authorization"] == f"Bearer {KEY}"
-    assert asked.body["model"] == "wordy"
-    assert "tools" not in asked.body
-    assert set(asked.body["response_format"]["json_schema"]["schema"]["properties"]) == {"segments"}
-    question = asked.body["messages"][-1]["content"].splitlines()
+    (request,) = provider.asked
+    assert [(segment.index, segment.text) for segment in answer.segments] == [(1, "Hello.")]
+    assert request.headers["authorization"] == f"Bearer {KEY}"
+    assert request.body["model"] == "wordy"
+    assert "tools" not in request.body
+    assert set(request.body["response_format"]["json_schema"]["schema"]["properties"]) == {"segments"}
+    question = request.body["messages"][-1]["content"].splitlines()
     assert "'en'" in question[0]
     assert [json.loads(line) for line in question[2:-1]] == [
         {"context": "before\nit"},
         {"index": 1, "text": "hello"},
         {"context": 'after "it"'},
     ]
-    assert "talk.mp3" not in asked.words
+    assert "talk.mp3" not in request.words
 
 
 def test_a_summary_comes_in_its_parts() -> None:
@@ -87,14 +87,14 @@ def test_a_summary_comes_in_its_parts() -> None:
 
 def test_the_marks_around_the_data_change_with_it() -> None:
     with serving([says(SUMMARY)]) as provider:
-        for said in ("one", "two"):
-            ask_for_summary(FreeCalls(), "talk.mp3", said, "en", settings(provider.url), lambda _: None)
-    marks = [asked.body["messages"][-1]["content"].splitlines()[-1] for asked in provider.asked]
+        for transcript in ("one", "two"):
+            ask_for_summary(FreeCalls(), "talk.mp3", transcript, "en", settings(provider.url), lambda _: None)
+    marks = [request.body["messages"][-1]["content"].splitlines()[-1] for request in provider.asked]
     assert marks[0] != marks[1]
     assert all(mark.startswith("END ") and len(mark) == 20 for mark in marks)
 
 
-def test_whoever_asks_may_refuse_an_answer_once_with_the_reason() -> None:
+def test_the_caller_may_refuse_an_answer_once_with_the_reason() -> None:
     worse = {"segments": [{"index": 1, "text": "worse"}]}
     with serving([says(worse), says(GOOD)]) as provider:
         answer = ask_for_corrections(
@@ -113,7 +113,7 @@ def test_whoever_asks_may_refuse_an_answer_once_with_the_reason() -> None:
 @pytest.mark.parametrize(
     "misfit", [says("no"), says({"segments": 7}), says(""), says("{" * 2000), says(GOOD, "length")]
 )
-def test_a_second_answer_that_does_not_fit_is_a_misfit(misfit: Reply) -> None:
+def test_a_second_answer_that_does_not_fit_is_invalid(misfit: Reply) -> None:
     with serving([misfit]) as provider, pytest.raises(InvalidAnswer, match=r"^talk\.mp3: .*llm_model") as caught:
         ask_for_corrections(
             FreeCalls(), "talk.mp3", ["hello"], ("", ""), "en", settings(provider.url), lambda _: "not good enough"
@@ -162,14 +162,14 @@ def test_a_model_that_hangs_is_left_in_time_and_its_connection_closed() -> None:
         assert provider.hung_up.wait(AMPLE)
 
 
-def test_nobody_there_is_a_network_failure() -> None:
+def test_an_unreachable_server_is_a_network_failure() -> None:
     with serving([says(GOOD)]) as provider:
         pass
     with pytest.raises(NetworkFailed):
         ask(provider.url)
 
 
-def test_what_is_no_address_is_named_as_the_setting_to_correct() -> None:
+def test_the_error_for_an_invalid_address_names_the_setting_to_correct() -> None:
     with pytest.raises(EngineUnavailable, match=r"^talk\.mp3: llm_url "):
         ask("h/v1")
     with pytest.raises(EngineUnavailable, match=r"^talk\.mp3: llm_model "):
@@ -182,7 +182,7 @@ def test_the_key_is_in_no_description() -> None:
     mine = settings("http://h:1/v1")
     assert KEY not in repr(mine) + repr(mine.endpoint) + mine.fingerprint
     others = [replace(mine, model="b"), replace(mine, url="http://h:2/v1"), replace(mine, key="")]
-    assert len({one.fingerprint for one in (mine, *others)}) == 4
+    assert len({variant.fingerprint for variant in (mine, *others)}) == 4
     assert (mine.endpoint.prefix, VisionSettings("u", "m").endpoint.prefix) == ("llm", "vision")
 
 
@@ -195,17 +195,17 @@ def test_the_first_question_is_always_asked_and_later_ones_while_there_is_time()
     patience.require_time_for_question("talk.mp3", replace(slow, seconds=99.0), "the rest")
 
 
-def test_answers_are_kept_whole_or_not_at_all(tmp_path: Path) -> None:
-    kept = AnswerCache(tmp_path)
-    assert kept.read("a") is None
-    kept.write("a", ["\u00e9", "\ud800"])
-    kept.write("b", "why")
-    assert (kept.read("a"), kept.read("b")) == (["\u00e9", "\ud800"], "why")
+def test_answers_are_cached_whole_or_not_at_all(tmp_path: Path) -> None:
+    cache = AnswerCache(tmp_path)
+    assert cache.read("a") is None
+    cache.write("a", ["\u00e9", "\ud800"])
+    cache.write("b", "why")
+    assert (cache.read("a"), cache.read("b")) == (["\u00e9", "\ud800"], "why")
     assert sorted(path.suffix for path in tmp_path.iterdir()) == [".json", ".json"]
     (tmp_path / "a.json").write_bytes((tmp_path / "a.json").read_bytes()[:5])
     (tmp_path / "b.json").write_bytes(b"\xff\xfe")
     (tmp_path / "c.json").write_text("[" * 100_000)
-    assert [kept.read(key) for key in "abc"] == [None, None, None]
+    assert [cache.read(key) for key in "abc"] == [None, None, None]
 
 
 def test_the_client_is_loaded_only_when_a_model_is_asked() -> None:
@@ -214,7 +214,7 @@ def test_the_client_is_loaded_only_when_a_model_is_asked() -> None:
         "import chyme.speech.speech_recognition_summary\n"
         "print([name for name in ('pydantic', 'pydantic_ai', 'openai', 'httpx2', 'numpy') if name in sys.modules])"
     )
-    told = subprocess.run(
+    output = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, env={**os.environ}
     ).stdout
-    assert told.strip() == "[]"
+    assert output.strip() == "[]"

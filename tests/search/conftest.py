@@ -1,4 +1,4 @@
-"""What search tests may ask for."""
+"""Fixtures of the search tests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A digester that says what files mean, and short ways to ask what is known of that."""
+"""A digester that embeds files, and helpers that read the stored vectors."""
 
 from __future__ import annotations
 
@@ -20,18 +20,20 @@ Made = list[Output] | DigestError
 
 
 class Meaning(Told):
-    """Says of each line of a file what it means: as many numbers as the model has."""
+    """Embeds each line of a file, with as many numbers as the model has."""
 
     promises = replace(Told.promises, counts=False)
     runs = replace(Told.runs, gathers=True)
 
-    def __init__(self, model: str = "small", dimension: int = 2, reads: tuple[str, ...] = (), **more: object) -> None:
-        super().__init__(SEMANTIC, self.embed, reads, **more)  # type: ignore[arg-type]
+    def __init__(
+        self, model: str = "small", dimension: int = 2, reads: tuple[str, ...] = (), **options: object
+    ) -> None:
+        super().__init__(SEMANTIC, self.embed, reads, **options)  # type: ignore[arg-type]
         self.model, self.dimension = model, dimension
-        self.fails: dict[str, DigestError] = {}  # name of a file → what it ends with
+        self.fails: dict[str, DigestError] = {}  # name of a file → the error to raise
         self.groups: list[list[str]] = []
-        self.guilty: str | None = None  # a group with this file ends the child, and so does the file alone
-        self.latin = False  # whether it cannot read anything else
+        self.guilty: str | None = None  # this file crashes the child, in a group and alone
+        self.latin = False  # whether it reads only ASCII texts
 
     @property
     def fingerprint(self) -> str:
@@ -52,9 +54,9 @@ class Meaning(Told):
         lines = text.split("\n") if text.strip() and (text.isascii() or not self.latin) else []
         passages = tuple(Passage("file", at, line, Place(0, len(line))) for at, line in enumerate(lines))
         row = struct.pack(f"<{self.dimension}f", 1.0, *([0.0] * (self.dimension - 1)))
-        told = {"passages": len(lines), "text_hash": text_hash([("file", text)]), "model": self.model}
+        content = {"passages": len(lines), "text_hash": text_hash([("file", text)]), "model": self.model}
         embedded = Embedded(self.model, self.dimension, row * len(lines)) if lines else None
-        return [Output(SEMANTIC, json.dumps(told), passages=passages, embedded=embedded)]
+        return [Output(SEMANTIC, json.dumps(content), passages=passages, embedded=embedded)]
 
     def digest_many(self, sources: Sequence[Source]) -> list[Made]:
         self.groups.append([source.file.name for source in sources])
@@ -64,9 +66,11 @@ class Meaning(Told):
 
 
 def meant(vault: Bench, file_id: int, model: str = "small") -> list[str]:
-    """The passages that this model has told the meaning of."""
-    known = embedders.by_model(vault.db, model)
-    return [] if known is None else [passage.text for _, passage, _ in vectors.of_file(vault.db, file_id, known.id)]
+    """Return the passages that this model has embedded."""
+    embedder = embedders.by_model(vault.db, model)
+    return (
+        [] if embedder is None else [passage.text for _, passage, _ in vectors.of_file(vault.db, file_id, embedder.id)]
+    )
 
 
 def serving(vault: Bench) -> str | None:
@@ -75,6 +79,6 @@ def serving(vault: Bench) -> str | None:
 
 
 def make_again(vault: Bench, *file_ids: int) -> None:
-    """As when a digest is out of date: what is there stays until it is replaced."""
+    """Queue the files again, as for an outdated digest: the present output stays until it is replaced."""
     now = iso(vault.clock())
     vault.database.write(lambda db: [outdated_digests.requeue(db, file_id, [SEMANTIC], now) for file_id in file_ids])

@@ -1,4 +1,4 @@
-"""An embedder for tests of questions, which runs inside a real child and behaves as the question says."""
+"""An embedder of questions for tests, which runs in a real child and behaves as the question demands."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from chyme.models.embedding.embed_question import MODEL, NAME, QUESTION, VECTOR
 
 
 class Obedient(Digester):
-    """Answers with how many questions this child was asked, so that a second asking can be told from a kept answer."""
+    """Answers with the number of questions to this child, so that a new answer differs from a cached one."""
 
     name = NAME
     label = "Obedient"
     description = "For tests."
-    asked = 0
+    questions = 0
 
     def can_digest(self, file: File) -> bool:
         return True
@@ -29,7 +29,7 @@ class Obedient(Digester):
     def digest(self, source: Source) -> list[Output]:
         question, model = (source.output(name) for name in (QUESTION, MODEL))
         assert question is not None and model is not None
-        self.asked += 1
+        self.questions += 1
         match (question.content or "").split():
             case ["hang"]:
                 time.sleep(60)
@@ -50,7 +50,7 @@ class Obedient(Digester):
                 return self._vector(b"abc")
             case ["nothing"]:
                 return self._vector(b"")
-        return self._vector(array("f", [float(self.asked), 1.0]).tobytes())
+        return self._vector(array("f", [float(self.questions), 1.0]).tobytes())
 
     def _vector(self, data: bytes) -> list[Output]:
         return [Output(NAME, None, (Artifact(VECTOR, data),))]

@@ -36,7 +36,7 @@ def open_database(path: Path) -> sqlite3.Connection:
 
 @dataclass
 class WordsSource(StaysHome):
-    """A file that exists only in memory, and the outputs made of it so far."""
+    """A file that exists only in memory, and the outputs made from it so far."""
 
     file: File
     data: bytes = b""
@@ -63,7 +63,7 @@ def digest(path: str, text: str, kind: Kind = Kind.TEXT, outputs: Iterable[Upstr
 
 
 class Shelf:
-    """Puts files on the shelf the way the coordinator would, and asks for them."""
+    """Adds files as the coordinator would, and searches for them."""
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self.db = db

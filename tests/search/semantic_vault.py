@@ -1,4 +1,4 @@
-"""A shelf whose files are found by meaning too. Meanings are made up: a few directions that words point to."""
+"""A shelf whose files are found by meaning too. The vectors are invented: words point to a few directions."""
 
 from __future__ import annotations
 
@@ -29,24 +29,24 @@ DIRECTIONS = (
     {"soup", "lentils", "cook", "recipe", "onions", "supper"},
     {"whale", "whales", "ocean", "sea"},
 )
-_UNSAID = len(DIRECTIONS)  # what a text says beside that: each text in a direction of its own
-DIMENSION = _UNSAID + 64
+_FIRST_OWN_DIRECTION = len(DIRECTIONS)  # the first of the other directions, of which each text has its own
+DIMENSION = _FIRST_OWN_DIRECTION + 64
 
 
 def meaning(text: str, own: int | None = None) -> tuple[float, ...]:
-    """Half of a text of other words is still near; one that has none of these words is near to nothing."""
+    """Return the vector of a text: near if up to half of its words are others, near to nothing without known words."""
     numbers = [0.0] * DIMENSION
     words = [token[0].lower() for token in tokens_of(text)]
     for at, direction in enumerate(DIRECTIONS):
         numbers[at] = float(sum(word in direction for word in words))
     if own is not None:
-        numbers[_UNSAID + own % 64] = 1.0
+        numbers[_FIRST_OWN_DIRECTION + own % 64] = 1.0
     length = math.sqrt(sum(number * number for number in numbers))
     return tuple(number / length for number in numbers) if length else (*[0.0] * (DIMENSION - 1), 1.0)
 
 
 class Knows:
-    """Tells what questions mean, unless told to be gone."""
+    """Embeds questions, unless `gone` gives a reason not to."""
 
     def __init__(self, tell: Callable[[str], tuple[float, ...]]) -> None:
         self.gone: str | None = None
@@ -59,12 +59,12 @@ class Knows:
 
 
 class EveryVector:
-    """Compares the question with every vector there is."""
+    """Compares the question with every stored vector."""
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
         self.note: str | None = None
-        self.against: tuple[int, float] | None = None  # a file, and by how much others come nearer and it does not
+        self.against: tuple[int, float] | None = None  # a file, and how much its score is lowered and others are raised
 
     def find_by_meaning(self, vector: Sequence[float], embedder: Embedder, where: Condition, count: int) -> list[Match]:
         rows = {id_: blob for id_, _, blob in vectors.list_after(self._db, embedder.id, 0, 100_000)}
@@ -90,7 +90,7 @@ def _numbers(blob: bytes) -> tuple[float, ...]:
 
 
 class MeaningShelf(Shelf):
-    """Every file put here has vectors, unless it is told not to."""
+    """`put_meant` adds a file with vectors, `put` one without."""
 
     def __init__(self, db: sqlite3.Connection, real: MiniLm | None = None) -> None:
         super().__init__(db)
@@ -112,15 +112,15 @@ class MeaningShelf(Shelf):
         date: str | None = None,
         hash_: str | None = None,
     ) -> int:
-        told = list(outputs)
-        id_ = self.put(path, text, kind=kind, outputs=told, tags=tags, date=date, hash_=hash_ or path)
-        self.embed(id_, path, text, kind, told)
+        all_outputs = list(outputs)
+        id_ = self.put(path, text, kind=kind, outputs=all_outputs, tags=tags, date=date, hash_=hash_ or path)
+        self.embed(id_, path, text, kind, all_outputs)
         return id_
 
     def embed(self, id_: int, path: str, text: str, kind: Kind = Kind.TEXT, outputs: Iterable[Upstream] = ()) -> None:
         found = digest(path, text, kind, outputs).passages
         numbers = [self._meaning(passage.text, id_) for passage in found]
-        blob = b"".join(struct.pack(f"<{len(one)}f", *one) for one in numbers)
+        blob = b"".join(struct.pack(f"<{len(vector)}f", *vector) for vector in numbers)
         vectors.replace(self.db, id_, self.embedder.id, found, blob, self.embedder.dimension, False)
 
     def _meaning(self, text: str, own: int | None = None) -> tuple[float, ...]:

@@ -1,4 +1,4 @@
-"""A word that stands nowhere is corrected only when that is near certain, and this is said."""
+"""A word that occurs nowhere is corrected only when the correction is almost certain, and a note says so."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from semantic_vault import MeaningShelf
 
 from chyme.search.results import as_json, spelling_notes
 
-pytestmark = pytest.mark.slow  # a little each, and they are many
+pytestmark = pytest.mark.slow  # each takes little time, but there are many
 
 
 @pytest.fixture
@@ -18,7 +18,7 @@ def contacts(meant: MeaningShelf) -> MeaningShelf:
     return meant
 
 
-def test_what_is_shown_instead_of_a_word_that_stands_nowhere_is_said(contacts: MeaningShelf) -> None:
+def test_a_note_says_which_word_replaced_an_unknown_one(contacts: MeaningShelf) -> None:
     result = contacts.hybrid("contract")
     assert [hit.path for hit in result.hits] == ["plumber.txt"]
     assert (result.corrected, result.suggested) == ({"contract": "contact"}, {})
@@ -31,7 +31,7 @@ def test_what_is_shown_instead_of_a_word_that_stands_nowhere_is_said(contacts: M
 def test_a_plus_or_quotes_keep_a_word_as_it_was_typed(contacts: MeaningShelf, question: str) -> None:
     result = contacts.hybrid(question)
     assert (result.hits, result.corrected, result.suggested) == ((), {}, {})
-    assert contacts.knows.asked in ([], ["contract"])  # the plus says nothing
+    assert contacts.knows.asked in ([], ["contract"])  # the plus is no part of the embedded question
 
 
 def test_the_whole_question_can_be_searched_as_typed(contacts: MeaningShelf) -> None:
@@ -40,7 +40,7 @@ def test_the_whole_question_can_be_searched_as_typed(contacts: MeaningShelf) -> 
 
 
 def test_a_question_that_means_something_here_is_not_corrected(meant: MeaningShelf) -> None:
-    meant.put_meant("bill.txt", "the vehixle works")  # one letter off, and near to nothing
+    meant.put_meant("bill.txt", "the vehixle works")  # one letter wrong, and without a meaning
     meant.put_meant("car.txt", "tyres of the car in the garage")
     result = meant.hybrid("vehicle")
     assert [hit.path for hit in result.hits] == ["car.txt"]
@@ -48,7 +48,7 @@ def test_a_question_that_means_something_here_is_not_corrected(meant: MeaningShe
     assert spelling_notes(result) == ["nothing has “vehicle”; did you mean “vehixle”?"]
 
 
-def test_beside_other_words_one_that_means_something_is_not_corrected(meant: MeaningShelf) -> None:
+def test_an_unknown_word_is_not_corrected_if_the_question_has_a_meaning_here(meant: MeaningShelf) -> None:
     meant.put_meant("dentist.txt", "the dentist looks at the crown")
     meant.put_meant("oil.txt", "an oil change is due")
     result = meant.hybrid("what did the tooth charge")
@@ -56,28 +56,28 @@ def test_beside_other_words_one_that_means_something_is_not_corrected(meant: Mea
     assert (result.corrected, result.suggested) == ({}, {"charge": "change"})
 
 
-def test_a_typing_error_is_corrected_though_half_of_it_means_something(meant: MeaningShelf) -> None:
+def test_a_typing_error_is_corrected_even_if_other_words_have_a_meaning(meant: MeaningShelf) -> None:
     meant.put_meant("car.txt", "tyres of the car in the garage")
     result = meant.hybrid("automobile garrage")
     assert (result.corrected, result.hits[0].why) == ({"garrage": "garage"}, ("words", "meaning"))
 
 
 @pytest.mark.parametrize(
-    ("text", "typed", "other"),
+    ("text", "typed", "suggestion"),
     [
-        ("cars", "cats", "cars"),  # short, and another consonant
+        ("cars", "cats", "cars"),  # short, and a different consonant
         ("present", "president", "present"),
-        ("contest", "content", "contest"),  # a word of its own, listed among the common ones
+        ("contest", "content", "contest"),  # a word itself, in the list of common words
         ("Martina", "Martin", "martina"),  # a name
         ("panels", "planes", None),  # the same letters, but not swapped
-        ("xample", "example", "xample"),  # another first letter
+        ("xample", "example", "xample"),  # a different first letter
     ],
 )
-def test_what_is_not_near_certain_is_only_offered(shelf: Shelf, text: str, typed: str, other: str | None) -> None:
+def test_an_uncertain_correction_is_only_suggested(shelf: Shelf, text: str, typed: str, suggestion: str | None) -> None:
     shelf.put("a.txt", text)
     result = shelf.ask(typed)
     assert (result.hits, result.corrected) == ((), {})
-    assert result.suggested == ({typed: other} if other else {})
+    assert result.suggested == ({typed: suggestion} if suggestion else {})
 
 
 @pytest.mark.parametrize("typed", ["x4471", "2023", "abc", "tbale1"])
@@ -87,7 +87,7 @@ def test_numbers_codes_and_tiny_words_are_left_alone(shelf: Shelf, typed: str) -
     assert (result.hits, result.corrected, result.suggested) == ((), {}, {})
 
 
-def test_of_two_words_as_near_and_as_frequent_none_is_certain(shelf: Shelf) -> None:
+def test_neither_of_two_equally_near_and_frequent_words_is_certain(shelf: Shelf) -> None:
     shelf.put("a.txt", "lattice")
     shelf.put("b.txt", "lettuce")
     result = shelf.ask("lettice")
@@ -95,6 +95,6 @@ def test_of_two_words_as_near_and_as_frequent_none_is_certain(shelf: Shelf) -> N
     assert result.suggested["lettice"] in ("lattice", "lettuce")
 
 
-def test_nothing_is_offered_for_a_word_beside_others_that_is_far_from_certain(meant: MeaningShelf) -> None:
+def test_no_uncertain_correction_is_suggested_for_a_word_among_others(meant: MeaningShelf) -> None:
     meant.put_meant("car.txt", "the car may rest in the garage")
     assert meant.hybrid("garage for rent").suggested == {}

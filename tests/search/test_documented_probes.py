@@ -1,4 +1,4 @@
-"""The table of questions in docs/search.md is true, with made-up meanings and with those of the real model."""
+"""The table of questions in docs/search.md is correct, with invented vectors and with those of the real model."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from semantic_vault import MeaningShelf
 from chyme.errors import EngineUnavailable
 from chyme.models.embedding.minilm import EmbeddingSettings, load_minilm
 
-pytestmark = pytest.mark.slow  # a little each, and they are many
+pytestmark = pytest.mark.slow  # each takes little time, but there are many
 
 DOCS = (Path(__file__).parents[2] / "docs" / "search.md").read_text(encoding="utf-8")
 
 
 def table(heading: str) -> list[list[str]]:
-    """The rows of the table with this first column."""
+    """Return the rows of the table whose first column has this heading."""
     _, _, rest = DOCS.partition(f"| {heading} |")
     rows = []
     for line in rest.splitlines()[2:]:

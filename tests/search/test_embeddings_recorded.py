@@ -1,4 +1,4 @@
-"""What passages mean comes into the database with the digest, goes with it, and changes its embedder in one moment."""
+"""Vectors of passages are stored and removed with their digest, and the serving embedder is switched in one step."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from chyme.search.passage_hashes import SEMANTIC, text_hash
 from chyme.search.search_semantic import SearchSemantic
 from chyme.search.tables import embedders, vectors
 
-pytestmark = pytest.mark.slow  # a little each, and they are many
+pytestmark = pytest.mark.slow  # each takes little time, but there are many
 
 Open = Callable[..., Bench]
 
@@ -52,7 +52,7 @@ def test_passages_and_vectors_come_with_the_digest(bench: Open) -> None:
     ]
 
 
-def test_made_again_the_passages_are_the_new_ones(bench: Open) -> None:
+def test_a_digest_made_again_replaces_the_passages(bench: Open) -> None:
     upstream = Told("text")
     vault = bench(upstream, Meaning(reads=("text",)))
     note = vault.drop("note.txt", "one\ntwo")
@@ -96,7 +96,7 @@ def test_a_reset_takes_the_vectors_of_all_embedders(bench: Open, clock: Clock) -
     assert meant(vault, note) == []
 
 
-def test_a_file_that_changed_means_nothing_until_it_is_read(bench: Open) -> None:
+def test_a_changed_file_has_no_passages_until_it_is_read(bench: Open) -> None:
     vault = bench(Meaning())
     note = vault.drop("note.txt", "one")
     vault.process(note)
@@ -128,11 +128,11 @@ def test_another_model_serves_when_it_has_embedded_everything_and_not_before(ben
     for note in notes[:2]:
         vault.process(note)
         assert serving(vault) == "small"
-        assert [meant(vault, one) for one in notes] == [["note 0"], ["note 1"], ["note 2"]]
+        assert [meant(vault, file_id) for file_id in notes] == [["note 0"], ["note 1"], ["note 2"]]
     vault.process(notes[2])
 
     assert serving(vault) == "large"
-    assert [meant(vault, one, "large") for one in notes] == [["note 0"], ["note 1"], ["note 2"]]
+    assert [meant(vault, file_id, "large") for file_id in notes] == [["note 0"], ["note 1"], ["note 2"]]
 
 
 def test_a_new_file_alone_does_not_switch_the_model(bench: Open) -> None:
@@ -149,7 +149,7 @@ def test_a_new_file_alone_does_not_switch_the_model(bench: Open) -> None:
 @pytest.mark.parametrize(
     ("error", "serves"), [(ChildCrashed("it"), "large"), (EngineUnavailable("none"), "small")], ids=["file", "model"]
 )
-def test_a_file_that_cannot_be_read_does_not_keep_a_model_from_serving_but_a_model_that_is_not_there_does(
+def test_an_unreadable_file_does_not_stop_a_model_from_serving_but_a_missing_model_does(
     bench: Open, error: DigestError, serves: str
 ) -> None:
     vault = bench(Meaning("small", 2))
@@ -169,7 +169,7 @@ def test_a_file_that_cannot_be_read_does_not_keep_a_model_from_serving_but_a_mod
 
     assert vault.digest(notes[1], SEMANTIC)[0] == "failed"
     assert serving(vault) == serves
-    assert meant(vault, notes[1], "small") == ["note 1"], "nothing is lost meanwhile"
+    assert meant(vault, notes[1], "small") == ["note 1"], "the old vectors are lost"
 
 
 def test_a_failure_that_is_tried_again_is_waited_for(bench: Open) -> None:
@@ -193,7 +193,7 @@ def test_a_failure_that_is_tried_again_is_waited_for(bench: Open) -> None:
     assert serving(vault) == "large"
 
 
-def test_back_to_the_model_of_before_while_its_vectors_are_still_there(bench: Open) -> None:
+def test_the_previous_model_serves_again_while_its_vectors_are_still_there(bench: Open) -> None:
     for model, dimension in (("small", 2), ("large", 3), ("small", 2)):
         vault = bench(Meaning(model, dimension))
         note = vault.drop("note.txt", "one")
@@ -204,36 +204,36 @@ def test_back_to_the_model_of_before_while_its_vectors_are_still_there(bench: Op
         vault.close()
 
 
-def test_other_embedders_words_about_an_older_text_are_not_kept(bench: Open) -> None:
-    """The first attempt at the new text is interrupted, so that its input is known before its outcome."""
+def test_vectors_of_other_embedders_for_an_older_text_are_removed(bench: Open) -> None:
+    """The first attempt to embed the new text fails, so the new text is known before it has vectors."""
     texts = {"old": "old text", "new": "new text"}
-    now = ["old"]
+    current = ["old"]
 
     class Upstreamed(Meaning):
         def embed(self, source: Source) -> list[Output]:
-            text = texts[now[0]]
+            text = texts[current[0]]
             passage = Passage("text", 0, text, Place(0, len(text)))
             row = struct.pack(f"<{self.dimension}f", 1.0, *([0.0] * (self.dimension - 1)))
-            told = json.dumps({"text_hash": text_hash([("text", text)]), "model": self.model})
+            content = json.dumps({"text_hash": text_hash([("text", text)]), "model": self.model})
             if source.file.name in self.fails:
                 raise self.fails[source.file.name]
-            return [Output(SEMANTIC, told, passages=(passage,), embedded=Embedded(self.model, self.dimension, row))]
+            return [Output(SEMANTIC, content, passages=(passage,), embedded=Embedded(self.model, self.dimension, row))]
 
     def open_with(meaning: Meaning) -> Bench:
-        upstream = Told("text", lambda _source: [Output("text", texts[now[0]])])
+        upstream = Told("text", lambda _source: [Output("text", texts[current[0]])])
         return bench(upstream, meaning)
 
     vault = open_with(Upstreamed("small", 2, ("text",)))
     note, other = vault.drop("note.txt"), vault.drop("other.txt", "other")
-    for one in (note, other):
-        vault.process(one)
+    for file_id in (note, other):
+        vault.process(file_id)
     vault.close()
 
-    now[0] = "new"
+    current[0] = "new"
     larger = Upstreamed("large", 3, ("text",))
     larger.fails["note.txt"] = NetworkFailed("away")
     vault = open_with(larger)
-    make_again(vault, other)  # so that nothing is switched
+    make_again(vault, other)  # so that the model is not switched
     vault.process(note, Again(Mode.RESET, ("text",)))
     vault.process(note)
     assert vault.digest(note, SEMANTIC)[0] == "failed"
@@ -258,7 +258,7 @@ def test_vectors_of_another_length_than_before_are_refused(bench: Open) -> None:
     assert meant(vault, note) == []
 
 
-def test_vectors_of_a_model_that_nobody_chose_are_refused(bench: Open) -> None:
+def test_vectors_of_a_model_that_is_not_configured_are_refused(bench: Open) -> None:
     meaning = Meaning()
     vault = bench(meaning)
     stranger = Embedded("stranger", 1, struct.pack("<f", 1))
@@ -284,13 +284,13 @@ def test_a_document_is_completed_without_it(bench: Open) -> None:
     assert SEMANTIC in vault.rules.uncounted
 
 
-def test_what_is_written_at_once_counts_the_vectors() -> None:
+def test_the_size_of_a_prepared_output_includes_the_vectors() -> None:
     empty = prepare_output(Output(SEMANTIC, ""), Form.DATA)
     full = prepare_output(Output(SEMANTIC, "", embedded=Embedded("small", 2, bytes(800))), Form.DATA)
     assert full.size - empty.size == 800
 
 
-def carry(coordinator: Coordinator, file_ids: Sequence[int]) -> None:
+def process_together(coordinator: Coordinator, file_ids: Sequence[int]) -> None:
     claims = coordinator.claim(list(file_ids), frozenset(Lane))
     coordinator.run_claims([claim for claim in claims if isinstance(claim, Claim)])
 
@@ -300,7 +300,7 @@ def test_small_files_of_one_thread_go_through_it_together(bench: Open) -> None:
     vault = bench(Told("text"), meaning)
     notes = [vault.drop(f"{n}.txt", f"note {n}") for n in range(5)]
     large = vault.drop("large.txt", "word " * 5000)
-    carry(vault.coordinator, [*notes, large])
+    process_together(vault.coordinator, [*notes, large])
 
     assert meaning.groups == [[f"{n}.txt" for n in range(5)]]
     assert [meant(vault, note) for note in notes] == [[f"note {n}"] for n in range(5)]
@@ -308,24 +308,24 @@ def test_small_files_of_one_thread_go_through_it_together(bench: Open) -> None:
     assert meaning.calls == 6
 
 
-def test_only_the_guilty_fails_where_a_group_does_and_no_one_else_loses_an_attempt(bench: Open) -> None:
+def test_when_a_group_crashes_only_the_guilty_file_fails_and_no_other_loses_an_attempt(bench: Open) -> None:
     meaning = Meaning()
     meaning.guilty = "2.txt"
     vault = bench(meaning)
     notes = [vault.drop(f"{n}.txt", f"note {n}") for n in range(5)]
-    carry(vault.coordinator, notes)
+    process_together(vault.coordinator, notes)
 
-    found = [vault.digest(note, SEMANTIC) for note in notes]
-    assert found[2] == ("failed", "crash", 1)
-    assert found[:2] + found[3:] == [("completed", None, 1)] * 4
+    digests = [vault.digest(note, SEMANTIC) for note in notes]
+    assert digests[2] == ("failed", "crash", 1)
+    assert digests[:2] + digests[3:] == [("completed", None, 1)] * 4
 
 
-def test_one_that_fails_in_a_group_fails_by_itself(bench: Open) -> None:
+def test_a_file_that_fails_in_a_group_fails_alone(bench: Open) -> None:
     meaning = Meaning()
     meaning.fails["1.txt"] = EngineUnavailable("no")
     vault = bench(meaning)
     notes = [vault.drop(f"{n}.txt", f"note {n}") for n in range(3)]
-    carry(vault.coordinator, notes)
+    process_together(vault.coordinator, notes)
 
     assert [vault.digest(note, SEMANTIC)[0] for note in notes] == ["completed", "failed", "completed"]
     assert len(meaning.groups) == 1
@@ -339,7 +339,7 @@ def test_a_file_that_changes_meanwhile_is_looked_at_again(bench: Open) -> None:
 
     vault = bench(Meddling())
     notes = [vault.drop(f"{n}.txt", f"note {n}") for n in range(3)]
-    carry(vault.coordinator, notes)
+    process_together(vault.coordinator, notes)
 
     assert [vault.digest(note, SEMANTIC) for note in notes] == [
         ("completed", None, 1),
@@ -372,9 +372,9 @@ def test_files_of_a_bundle_that_could_not_begin_are_given_back(bench: Open) -> N
     assert [vault.digest(note, SEMANTIC)[0] for note in notes] == ["todo"] * 3
 
 
-def test_a_file_that_must_be_alone_and_could_not_be_begun_keeps_nobody_waiting(shelf: Bench) -> None:
+def test_a_file_that_must_run_alone_and_could_not_begin_blocks_no_other(shelf: Bench) -> None:
     tired = shelf.drop("tired.txt", "a")
-    read(shelf, tired)
+    run_ordinary_lane(shelf, tired)
     shelf.database.write(lambda db: db.execute("UPDATE digests SET interruptions = 2 WHERE file_id = ?", (tired,)))
     supervisor = FileScheduler(shelf.database, shelf.coordinator, 10, shelf.clock, lambda _: None)
     supervisor._ordinary_until -= QUIET_SECONDS
@@ -400,7 +400,7 @@ def test_many_small_notes_arrive_in_bundles_while_others_are_read(bench: Open) -
     try:
         deadline = time.monotonic() + AMPLE
         while vault.db.execute("SELECT count(*) FROM vectors").fetchone()[0] < 300:
-            assert time.monotonic() < deadline, "they never came"
+            assert time.monotonic() < deadline, "the vectors never arrived"
             time.sleep(0.02)
     finally:
         supervisor.close()
@@ -413,15 +413,15 @@ def test_many_small_notes_arrive_in_bundles_while_others_are_read(bench: Open) -
 
 @pytest.fixture
 def shelf(bench: Open) -> Bench:
-    """A vault where the passages of a file are as many as its characters."""
+    """A vault where a file has as many passages as characters."""
     keyword = Told(
         "search-keyword", lambda source: [Output("search-keyword", json.dumps({"passages": source.file.size}))]
     )
     return bench(keyword, Meaning(reads=("search-keyword",), lane=Lane.MEANING))
 
 
-def read(vault: Bench, *file_ids: int) -> None:
-    """Do what the ordinary lane does."""
+def run_ordinary_lane(vault: Bench, *file_ids: int) -> None:
+    """Process the files as the ordinary lane does."""
     claims = vault.coordinator.claim(list(file_ids))
     vault.coordinator.run_claims([claim for claim in claims if isinstance(claim, Claim)])
 
@@ -438,7 +438,7 @@ def bundles(vault: Bench, under_way: int = 0) -> list[list[int]]:
 def test_a_book_has_a_bundle_to_itself(shelf: Bench) -> None:
     notes = [shelf.drop(f"{n}.txt", "x" * (n + 1)) for n in range(3)]
     books = [shelf.drop(f"book {n}.txt", "y" * (300 + n)) for n in range(3)]
-    read(shelf, *notes, *books)
+    run_ordinary_lane(shelf, *notes, *books)
 
     assert bundles(shelf) == [notes, books[:1]]
 
@@ -446,13 +446,13 @@ def test_a_book_has_a_bundle_to_itself(shelf: Bench) -> None:
 def test_files_that_are_still_being_read_are_in_no_bundle(shelf: Bench) -> None:
     notes = [shelf.drop(f"{n}.txt", "x" * (n + 1)) for n in range(4)]
     assert bundles(shelf) == []
-    read(shelf, *notes[2:])
+    run_ordinary_lane(shelf, *notes[2:])
     assert bundles(shelf) == [notes[2:]]
 
 
 def test_there_are_no_more_bundles_than_places(shelf: Bench) -> None:
     notes = [shelf.drop(f"{n}.txt", "x" * (n + 1)) for n in range(4)]
-    read(shelf, *notes)
+    run_ordinary_lane(shelf, *notes)
     assert (bundles(shelf, under_way=1), bundles(shelf, under_way=2)) == ([notes], [])
 
 
@@ -477,7 +477,7 @@ def test_a_service_gives_the_vectors(bench: Open, service: ModelServer) -> None:
     assert serving(vault) == digester.settings.model_name
 
 
-def test_a_private_file_is_not_sent_and_loses_what_was_known_of_it(bench: Open, service: ModelServer) -> None:
+def test_a_file_made_private_is_not_sent_and_loses_its_vectors(bench: Open, service: ModelServer) -> None:
     digester = by_service(service)
     vault = bench(digester)
     note = vault.drop("note.txt", "some words")
@@ -492,7 +492,7 @@ def test_a_private_file_is_not_sent_and_loses_what_was_known_of_it(bench: Open, 
     assert meant(vault, note, digester.settings.model_name) == []
 
 
-def test_an_outage_is_waited_for_and_nobody_else_embeds_meanwhile(bench: Open) -> None:
+def test_an_outage_is_waited_for_and_no_other_model_embeds_meanwhile(bench: Open) -> None:
     with ModelServer([failing(503), embeds()]) as server:
         digester = by_service(server)
         vault = bench(digester)
@@ -507,7 +507,7 @@ def test_an_outage_is_waited_for_and_nobody_else_embeds_meanwhile(bench: Open) -
     assert meant(vault, note, digester.settings.model_name) == ["some words"]
 
 
-def test_what_was_embedded_together_is_recorded_when_the_vault_is_back_that_went_meanwhile(bench: Open) -> None:
+def test_a_group_embedded_while_the_vault_was_away_is_recorded_when_it_is_back(bench: Open) -> None:
     meaning = Meaning()
     vault = bench(meaning)
     notes = [vault.drop(f"note{number}.txt", f"line {number}") for number in range(3)]
@@ -515,10 +515,10 @@ def test_what_was_embedded_together_is_recorded_when_the_vault_is_back_that_went
     back = threading.Timer(1, lambda: away.rename(state))
 
     def go_meanwhile(sources: Sequence[Source]) -> list[Made]:
-        made = embed_many(sources)
+        results = embed_many(sources)
         state.rename(away)
         back.start()
-        return made
+        return results
 
     meaning.digest_many = go_meanwhile  # type: ignore[method-assign]
     claims = vault.coordinator.claim(list(notes), frozenset(Lane))

@@ -1,4 +1,4 @@
-"""How files divide, counted once each."""
+"""Facets: how many files have each value, every file counted once."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def db(tmp_path: Path) -> Iterator[sqlite3.Connection]:
     db.close()
 
 
-def hear(db: sqlite3.Connection, name: str | None, *file_ids: int) -> None:
-    """Somebody of this name is heard in these files, twice in each and once as another group."""
+def add_voices(db: sqlite3.Connection, name: str | None, *file_ids: int) -> None:
+    """Add a person of this name with two voices, in two groups, in each of these files."""
     person = people.add(db, NOW)
     people.rename(db, person, name, NOW)
     for number in (1, 2):
@@ -48,9 +48,9 @@ def filled(db: sqlite3.Connection) -> list[int]:
     add_document(db, talk, '["water", "water"]', None, "processing")
     add_document(db, hidden, '["tax"]', "1999-01-01")
     db.execute("UPDATE files SET vanished_at = 'now' WHERE id = ?", (hidden,))
-    hear(db, "Zoë", talk, bill, hidden)
-    hear(db, "Abe", talk)
-    hear(db, None, note)
+    add_voices(db, "Zoë", talk, bill, hidden)
+    add_voices(db, "Abe", talk)
+    add_voices(db, None, note)
     return [note, bill, talk, hidden]
 
 
@@ -88,12 +88,12 @@ def test_no_facet_has_more_than_twenty_values(db: sqlite3.Connection) -> None:
     for number in range(25):
         file = add_file(db, f"folder {number:02}/a.txt")
         add_document(db, file, f'["often", "tag {number:02}"]', f"{1990 + number}-01-01")
-        hear(db, f"Person {number:02} of many", file)
-    told = facets.of_all(db, EVERYTHING)
+        add_voices(db, f"Person {number:02} of many", file)
+    counted = facets.of_all(db, EVERYTHING)
 
-    assert [len(counts) for counts in (told.tag, told.folder, told.year, told.person)] == [20, 20, 20, 20]
-    assert told.tag[:2] == (("often", 25), ("tag 00", 1)) and told.tag[-1] == ("tag 18", 1)
-    assert told.person[-1] == ("Person 19 of many", 1)
+    assert [len(counts) for counts in (counted.tag, counted.folder, counted.year, counted.person)] == [20, 20, 20, 20]
+    assert counted.tag[:2] == (("often", 25), ("tag 00", 1)) and counted.tag[-1] == ("tag 18", 1)
+    assert counted.person[-1] == ("Person 19 of many", 1)
 
 
 def test_more_files_than_are_read_at_a_time_are_all_counted(db: sqlite3.Connection) -> None:
@@ -101,7 +101,7 @@ def test_more_files_than_are_read_at_a_time_are_all_counted(db: sqlite3.Connecti
     assert facets.of_files(db, ids).kind == (("text", 2_001),)
 
 
-def test_found_files_are_looked_up_and_no_others(db: sqlite3.Connection) -> None:
+def test_only_found_files_are_looked_up(db: sqlite3.Connection) -> None:
     executed: list[str] = []
     db.set_trace_callback(executed.append)
     facets.of_files(db, [1, 2])

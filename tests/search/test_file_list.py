@@ -1,4 +1,4 @@
-"""Lists of files: every order, every filter, and pages that hold while files come and go."""
+"""Lists of files: every order, every filter, and pages that stay correct while files come and go."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def add(
     return file_id
 
 
-def encoded(value: object) -> str:
+def encode(value: object) -> str:
     return base64.urlsafe_b64encode(json.dumps(value).encode()).decode().rstrip("=")
 
 
@@ -74,8 +74,8 @@ def paths(library: FileList, filters: Filters = ALL, **how: object) -> list[str]
     return [card.path for card in library.page(filters, **how).cards]  # type: ignore[arg-type]
 
 
-def leafed(library: FileList, limit: int, filters: Filters = ALL, **how: object) -> list[Card]:
-    """All pages, one after the other."""
+def all_pages(library: FileList, limit: int, filters: Filters = ALL, **how: object) -> list[Card]:
+    """Return the files of all pages."""
     found: list[Card] = []
     cursor: str | None = None
     while True:
@@ -86,7 +86,7 @@ def leafed(library: FileList, limit: int, filters: Filters = ALL, **how: object)
             return found
 
 
-def many(db: Connection, count: int = 240) -> None:
+def add_many(db: Connection, count: int = 240) -> None:
     chance = random.Random(7)
     for number in range(count):
         add(
@@ -119,11 +119,11 @@ def _lower(text: str) -> str:
 
 @pytest.mark.parametrize("descending", [True, False])
 @pytest.mark.parametrize("sort", SORTS)
-def test_pages_show_every_file_once_and_in_order(
+def test_pages_contain_every_file_once_and_in_order(
     database: Database, library: FileList, sort: str, descending: bool
 ) -> None:
-    database.write(many)
-    found = leafed(library, 7, sort=sort, descending=descending)
+    database.write(add_many)
+    found = all_pages(library, 7, sort=sort, descending=descending)
     assert len(found) == len({card.path for card in found}) == 240
     keys = [KEYS[sort](card) for card in found]
     assert keys == sorted(keys, reverse=descending)
@@ -144,8 +144,8 @@ def test_pages_show_every_file_once_and_in_order(
         Filters(year="2020", kinds=("audio", "video", "url"), tags=("red",), folder="a", states=("completed", "stale")),
     ],
 )
-def test_filters_leave_what_they_say(database: Database, library: FileList, filters: Filters) -> None:
-    database.write(many)
+def test_filters_return_only_matching_files(database: Database, library: FileList, filters: Filters) -> None:
+    database.write(add_many)
     every = library.page(limit=500).cards
     folder = (filters.folder or "").strip("/")
     expected = {
@@ -157,12 +157,12 @@ def test_filters_leave_what_they_say(database: Database, library: FileList, filt
         and (not filters.states or card.state in filters.states)
         and (filters.year is None or (card.date or "2020-09-13").startswith(filters.year))
     }
-    found = leafed(library, 5, filters, sort="title", descending=False)
+    found = all_pages(library, 5, filters, sort="title", descending=False)
     assert expected and {card.path for card in found} == expected
     assert library.page(filters).total == len(expected)
 
 
-def test_a_page_goes_on_behind_the_last_file_though_files_come_and_go(database: Database, library: FileList) -> None:
+def test_the_next_page_starts_after_the_last_file_even_if_files_change(database: Database, library: FileList) -> None:
     database.write(lambda db: [add(db, f"{letter}.txt") for letter in "bdfhj"])
     first = library.page(sort="name", descending=False, limit=2)
     assert [card.name for card in first.cards] == ["b.txt", "d.txt"]
@@ -178,7 +178,7 @@ def test_a_page_goes_on_behind_the_last_file_though_files_come_and_go(database: 
     assert paths(library, sort="name", descending=False, cursor=first.next) == ["f.txt", "g.txt", "h.txt", "j.txt"]
 
 
-def test_what_is_listed_follows_every_change(database: Database, library: FileList) -> None:
+def test_the_list_follows_every_change(database: Database, library: FileList) -> None:
     def make(db: Connection) -> int:
         return add(db, "in/Zoo.txt", title=None, date=None, tags=("red",))
 
@@ -200,7 +200,7 @@ def test_what_is_listed_follows_every_change(database: Database, library: FileLi
 
 
 def test_the_listing_agrees_with_the_files_after_many_changes(database: Database, library: FileList) -> None:
-    database.write(many)
+    database.write(add_many)
 
     def shake(db: Connection) -> None:
         chance = random.Random(1)
@@ -229,7 +229,7 @@ def test_verification_notices_a_list_that_is_wrong(database: Database) -> None:
 
 @pytest.mark.parametrize(
     "cursor",
-    ["x", "====", "bm9wZQ", "é", "W10", "", "[]", '["added", true, 1, 1]', encoded(["added", True, 1, 1]), encoded({})],
+    ["x", "====", "bm9wZQ", "é", "W10", "", "[]", '["added", true, 1, 1]', encode(["added", True, 1, 1]), encode({})],
 )
 def test_a_forged_cursor_is_refused_with_a_sentence(library: FileList, cursor: str) -> None:
     if not cursor:
@@ -239,8 +239,8 @@ def test_a_forged_cursor_is_refused_with_a_sentence(library: FileList, cursor: s
         library.page(cursor=cursor)
 
 
-def test_a_cursor_serves_the_order_it_came_from_and_no_other(database: Database, library: FileList) -> None:
-    database.write(many)
+def test_a_cursor_is_valid_only_for_its_own_sort_order(database: Database, library: FileList) -> None:
+    database.write(add_many)
     cursor = library.page(sort="size", limit=5).next
     assert library.page(sort="size", cursor=cursor, limit=5).cards
     for sort, descending in (("name", True), ("size", False), ("added", True)):
@@ -248,13 +248,13 @@ def test_a_cursor_serves_the_order_it_came_from_and_no_other(database: Database,
             library.page(sort=sort, descending=descending, cursor=cursor)
 
 
-def test_folders_count_what_is_below_them(database: Database, library: FileList) -> None:
-    at = ("x.txt", "a/x.txt", "a/b/x.txt", "a/b/c/x.txt", "a-b/x.txt", "a0/x.txt", "B/x.txt")
-    database.write(lambda db: [add(db, path) for path in at])
-    assert [(one.path, one.name, one.files) for one in library.folders()] == [
+def test_folders_count_the_files_below_them(database: Database, library: FileList) -> None:
+    file_paths = ("x.txt", "a/x.txt", "a/b/x.txt", "a/b/c/x.txt", "a-b/x.txt", "a0/x.txt", "B/x.txt")
+    database.write(lambda db: [add(db, path) for path in file_paths])
+    assert [(folder.path, folder.name, folder.files) for folder in library.folders()] == [
         ("a", "a", 3), ("a-b", "a-b", 1), ("a0", "a0", 1), ("B", "B", 1),
     ]  # fmt: skip
-    assert [(one.path, one.name, one.files) for one in library.folders("a")] == [("a/b", "b", 2)]
+    assert [(folder.path, folder.name, folder.files) for folder in library.folders("a")] == [("a/b", "b", 2)]
     assert library.folders("nowhere") == []
 
 
@@ -262,15 +262,15 @@ def test_facets_are_counted_again_when_something_happened(database: Database, li
     database.write(lambda db: add(db, "a.txt", tags=("red",)))
     assert library.facets().tag == (("red", 1),)
 
-    def more(db: Connection) -> None:
+    def add_another(db: Connection) -> None:
         add(db, "b.txt", tags=("red",))
         db.execute("INSERT INTO events (at, type) VALUES (?, 'file')", (iso(NOW),))
 
-    database.write(more)
+    database.write(add_another)
     assert library.facets().tag == (("red", 2),)
 
 
-def test_a_time_far_from_ours_lists_like_any_other(database: Database, library: FileList) -> None:
+def test_extreme_modification_times_can_be_listed(database: Database, library: FileList) -> None:
     database.write(lambda db: add(db, "a.txt"))
     database.write(lambda db: db.execute("UPDATE files SET mtime_ns = ?", ((1 << 63) - 1,)))
     database.write(lambda db: add(db, "b.txt"))

@@ -1,4 +1,4 @@
-"""Words and meaning together: what is found, why, and where."""
+"""Search by words and by meaning together: what is found, why, and where."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from chyme.search.sqlite_index import SqliteIndex
 from chyme.search.tables import vectors
 from chyme.speech.people.tables import people, voices
 
-pytestmark = pytest.mark.slow  # a little each, and they are many
+pytestmark = pytest.mark.slow  # each takes little time, but there are many
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ def why(notes: MeaningShelf, question: str) -> dict[str, tuple[str, ...]]:
     return {hit.path: hit.why for hit in notes.hybrid(question).hits}
 
 
-def test_a_file_is_found_though_none_of_the_words_stands_in_it(notes: MeaningShelf) -> None:
+def test_a_file_is_found_that_contains_none_of_the_words(notes: MeaningShelf) -> None:
     assert why(notes, "automobile") == {"car.txt": ("meaning",)}
     assert notes.hybrid("automobile").total == 1
 
@@ -53,55 +53,55 @@ def test_each_hit_says_why_it_was_found(notes: MeaningShelf) -> None:
     assert why(notes, "kind:text tag:food") == {"soup.md": ("filter",)}
 
 
-def test_what_is_found_both_ways_comes_first(notes: MeaningShelf) -> None:
+def test_a_file_found_by_words_and_by_meaning_comes_first(notes: MeaningShelf) -> None:
     assert notes.paths("lentils for supper")[0] == "soup.md"
 
 
-def test_one_word_of_many_does_not_stand_before_what_is_meant(notes: MeaningShelf) -> None:
+def test_a_match_of_one_word_of_many_ranks_below_a_match_by_meaning(notes: MeaningShelf) -> None:
     question = "numbers on the old automobile license plate"
     assert notes.paths(question, mode="words") == ["budget.txt"]
     assert notes.paths(question) == ["car.txt", "budget.txt"]
 
 
-def test_half_of_what_the_question_says_is_as_good_as_its_meaning(notes: MeaningShelf) -> None:
+def test_a_match_of_half_the_words_ranks_as_high_as_a_match_by_meaning(notes: MeaningShelf) -> None:
     assert notes.paths("wages travel automobile") == ["budget.txt", "car.txt"]
     assert notes.paths("travel budget of the automobile")[0] == "budget.txt"
 
 
-def test_a_name_with_one_of_the_words_does_not_stand_before_what_is_clearly_meant(notes: MeaningShelf) -> None:
+def test_a_name_with_one_of_the_words_ranks_below_a_clear_match_by_meaning(notes: MeaningShelf) -> None:
     assert why(notes, "budget of the automobile") == {"car.txt": ("meaning",), "budget.txt": ("name",)}
     assert notes.paths("budget of the automobile") == ["car.txt", "budget.txt"]
 
 
 @pytest.mark.parametrize(
-    ("question", "instead"),
+    ("question", "corrected"),
     [
-        ("fourty automobile", {"fourty": "forty"}),  # long enough to be sure
-        ("coast automobile", {}),  # cost? a word of its own
+        ("fourty automobile", {"fourty": "forty"}),  # long enough to be certain
+        ("coast automobile", {}),  # could be "cost", but is a word itself
         ("coast", {"coast": "cost"}),
         ("csot automobile", {"csot": "cost"}),  # letters swapped
         ("coast garage kind:text", {}),
     ],
 )
-def test_of_several_words_a_short_one_is_not_taken_for_another_when_the_meaning_is_known(
-    notes: MeaningShelf, question: str, instead: dict[str, str]
+def test_a_short_word_among_several_is_not_corrected_when_the_meaning_is_known(
+    notes: MeaningShelf, question: str, corrected: dict[str, str]
 ) -> None:
-    assert notes.hybrid(question).corrected == instead
+    assert notes.hybrid(question).corrected == corrected
 
 
-def test_by_words_alone_a_short_word_beside_others_is_not_taken_for_another_either(notes: MeaningShelf) -> None:
+def test_a_short_word_among_several_is_not_corrected_when_only_words_are_searched(notes: MeaningShelf) -> None:
     assert notes.hybrid("coast automobile", mode="words").corrected == {}
     notes.knows.gone = ""
     assert notes.hybrid("coast automobile").corrected == {}
     assert notes.hybrid("csot automobile").corrected == {"csot": "cost"}
 
 
-def test_no_word_is_taken_for_a_small_one(meant: MeaningShelf) -> None:
+def test_no_word_is_corrected_to_a_stop_word(meant: MeaningShelf) -> None:
     meant.put_meant("a.txt", "would you, could you")
     assert meant.hybrid("world").corrected == {}
 
 
-def test_a_question_of_small_words_alone_is_searched_by_them(notes: MeaningShelf) -> None:
+def test_a_question_of_stop_words_only_is_searched_by_them(notes: MeaningShelf) -> None:
     assert notes.paths("as is") == ["budget.txt", "car.txt"]
 
 
@@ -110,7 +110,7 @@ def test_a_question_about_nothing_here_finds_nothing(notes: MeaningShelf) -> Non
     assert (result.hits, result.total, result.notes) == ((), 0, ())
 
 
-def test_modes_search_by_one_alone(notes: MeaningShelf) -> None:
+def test_modes_search_by_words_only_or_by_meaning_only(notes: MeaningShelf) -> None:
     assert notes.paths("garage automobile", mode="words") == ["car.txt"]
     assert notes.hybrid("garage automobile", mode="words").hits[0].why == ("words",)
     assert notes.hybrid("garage automobile", mode="meaning").hits[0].why == ("meaning",)
@@ -135,46 +135,46 @@ def test_modes_search_by_one_alone(notes: MeaningShelf) -> None:
         ("tooth status:failed", []),
     ],
 )
-def test_conditions_hold_for_meaning_too(notes: MeaningShelf, question: str, paths: list[str]) -> None:
+def test_conditions_apply_to_search_by_meaning_too(notes: MeaningShelf, question: str, paths: list[str]) -> None:
     for mode in ("both", "meaning"):
         result = notes.hybrid(question, mode=mode)
         assert [hit.path for hit in result.hits] == paths, mode
         assert result.total == len(paths)
 
 
-def test_what_is_asked_is_the_question_without_filters_and_what_is_excluded(notes: MeaningShelf) -> None:
+def test_the_question_is_embedded_without_filters_and_excluded_words(notes: MeaningShelf) -> None:
     notes.hybrid("where is the automobile kind:text -draft NOT old .")
     assert notes.knows.asked == ["where is the automobile"]
 
 
 @pytest.mark.parametrize(("question", "typing"), [('"automobile"', False), ("automobile", True), ("kind:text", False)])
-def test_phrases_alone_and_what_is_being_typed_are_searched_word_for_word(
+def test_phrases_and_unfinished_questions_are_searched_word_for_word(
     notes: MeaningShelf, question: str, typing: bool
 ) -> None:
     notes.index.search(question, typing=typing)
     assert notes.knows.asked == []
 
 
-def test_a_phrase_asked_by_meaning_is_searched_word_for_word_and_that_is_told(notes: MeaningShelf) -> None:
+def test_a_phrase_in_meaning_mode_is_searched_word_for_word_and_a_note_says_so(notes: MeaningShelf) -> None:
     result = notes.hybrid('"small pan"', mode="meaning")
     assert [hit.path for hit in result.hits] == ["kitchen/pans.txt"]
     assert result.notes == ("text in quotes is searched word for word, not by meaning",)
 
 
-def test_without_meaning_words_answer_and_the_reason_is_told(notes: MeaningShelf) -> None:
+def test_when_meaning_is_unavailable_words_are_searched_and_a_note_says_why(notes: MeaningShelf) -> None:
     notes.knows.gone = "the embedder takes too long; searched by words"
     result = notes.hybrid("garage")
     assert [hit.why for hit in result.hits] == [("words",)]
     assert result.notes == ("the embedder takes too long; searched by words",)
 
 
-def test_a_question_that_cannot_be_read_says_nothing_unless_meaning_was_wanted(notes: MeaningShelf) -> None:
+def test_a_question_that_cannot_be_embedded_adds_a_note_only_in_meaning_mode(notes: MeaningShelf) -> None:
     notes.knows.gone = ""
     assert notes.hybrid("garage").notes == ()
     assert notes.hybrid("garage", mode="meaning").notes == ("nothing can be found by meaning yet; searched by words",)
 
 
-def failed(shelf: Shelf, path: str, category: str, error: str) -> None:
+def add_failed_digest(shelf: Shelf, path: str, category: str, error: str) -> None:
     shelf.db.execute(
         """
         INSERT INTO digests (id, file_id, file_path, digester, status, error, error_category, settled,
@@ -185,11 +185,13 @@ def failed(shelf: Shelf, path: str, category: str, error: str) -> None:
     )
 
 
-def test_when_no_file_could_be_embedded_the_reason_and_the_way_out_are_told(shelf: Shelf) -> None:
+def test_when_no_file_could_be_embedded_a_note_says_why_and_what_to_do(shelf: Shelf) -> None:
     search = Search(lambda: shelf.db, SqliteIndex(lambda: shelf.db), Knows(meaning))
     assert search.search("garage").notes == ()  # an empty vault needs no explanation
     shelf.put("in/car.txt", "the garage")
-    failed(shelf, "in/car.txt", "unavailable", "car.txt: the weights are not here; run 'chyme weights embedding'")
+    add_failed_digest(
+        shelf, "in/car.txt", "unavailable", "car.txt: the weights are not here; run 'chyme weights embedding'"
+    )
     note = "not searched by meaning: the weights are not here; run 'chyme weights embedding'"
     assert search.search("garage").notes == (note,)
     assert [hit.path for hit in search.search("garage").hits] == ["in/car.txt"]
@@ -198,22 +200,22 @@ def test_when_no_file_could_be_embedded_the_reason_and_the_way_out_are_told(shel
     assert search.search("kind:text").notes == ()
 
 
-def test_before_the_first_file_is_embedded_that_is_told(shelf: Shelf) -> None:
+def test_a_note_says_that_no_file_is_embedded_yet(shelf: Shelf) -> None:
     search = Search(lambda: shelf.db, SqliteIndex(lambda: shelf.db), Knows(meaning))
     shelf.put("car.txt", "the garage")
-    failed(shelf, "car.txt", "unavailable", "x")
+    add_failed_digest(shelf, "car.txt", "unavailable", "x")
     shelf.db.execute("UPDATE digests SET status = 'todo', error = NULL, error_category = NULL")
     assert search.search("garage").notes == ("no file has been read for its meaning yet; that is under way",)
 
 
-def test_what_is_searched_instead_is_also_what_is_meant(notes: MeaningShelf) -> None:
+def test_the_corrected_question_is_also_searched_by_meaning(notes: MeaningShelf) -> None:
     for mode in ("both", "meaning"):
         result = notes.hybrid("where is the dentits", mode=mode)
         assert (result.corrected, result.hits[0].path) == ({"dentits": "dentist"}, "dentist.txt")
-    assert notes.knows.asked == ["where is the dentist", "where is the dentits"] * 2  # which of them means more here
+    assert notes.knows.asked == ["where is the dentist", "where is the dentits"] * 2  # both are compared with the files
 
 
-def test_where_meaning_is_not_known_typing_errors_are_corrected_all_the_same(notes: MeaningShelf) -> None:
+def test_typing_errors_are_corrected_even_when_meaning_is_unavailable(notes: MeaningShelf) -> None:
     notes.knows.gone = "the embedder is busy"
     assert notes.hybrid("dentits garage").corrected == {"dentits": "dentist"}
 
@@ -224,11 +226,11 @@ def test_an_engine_that_does_not_know_all_vectors_says_so(notes: MeaningShelf) -
         result = notes.hybrid("garage", mode=mode)
         assert (result.notes, result.total_is_exact) == (("not all is read",), False)
     assert notes.hybrid("garage", mode="words").notes == ()
-    like_it = notes.index.similar("car.txt")
-    assert (like_it.notes, like_it.total_is_exact) == (("not all is read",), False)
+    similar = notes.index.similar("car.txt")
+    assert (similar.notes, similar.total_is_exact) == (("not all is read",), False)
 
 
-def test_who_wanted_meaning_is_told_that_words_answered(notes: MeaningShelf) -> None:
+def test_in_meaning_mode_a_note_says_that_words_were_searched_instead(notes: MeaningShelf) -> None:
     notes.knows.gone = "the embedder does not know the script or language of this question"
     assert notes.hybrid("garage", mode="meaning").notes == (f"{notes.knows.gone}; searched by words",)
 
@@ -245,7 +247,7 @@ def test_a_vanished_file_is_not_found_by_its_meaning(notes: MeaningShelf) -> Non
     assert notes.paths("automobile") == []
 
 
-def test_a_hit_by_meaning_shows_its_telling_sentence(meant: MeaningShelf) -> None:
+def test_a_hit_by_meaning_has_its_key_sentence_as_snippet(meant: MeaningShelf) -> None:
     meant.put_meant(
         "talk.txt",
         "Good morning to you all. The whale sings in the deep ocean, and the ocean carries the song of the whale. "
@@ -257,40 +259,40 @@ def test_a_hit_by_meaning_shows_its_telling_sentence(meant: MeaningShelf) -> Non
     assert hit.place == Place(0, 128)
 
 
-def test_a_passage_of_one_word_gives_way_to_one_that_says_more(meant: MeaningShelf) -> None:
+def test_a_longer_passage_is_preferred_to_a_passage_of_one_word(meant: MeaningShelf) -> None:
     sheet = meant.put("ducks.xlsx", kind=Kind.DOCUMENT)
     texts = ["Sheet1", "Year: 2019, freshwater ducks: 120, geese: 45", "Sheet2"]
     found = [
         Passage("doc-to-markdown", at, text, Place(at * 100, at * 100 + len(text))) for at, text in enumerate(texts)
     ]
-    numbers = [meaning("whale"), meaning("whale word", 1), meaning("whale")]  # thin ones mean what the title does
-    blob = b"".join(struct.pack(f"<{len(one)}f", *one) for one in numbers)
+    numbers = [meaning("whale"), meaning("whale word", 1), meaning("whale")]  # short ones mean the same as the title
+    blob = b"".join(struct.pack(f"<{len(vector)}f", *vector) for vector in numbers)
     vectors.replace(meant.db, sheet, meant.embedder.id, found, blob, meant.embedder.dimension, False)
     (hit,) = meant.hybrid("ocean").hits
     assert (hit.snippet.text, hit.place) == (texts[1], Place(100, 144))
 
 
-def test_where_only_thin_passages_are_near_the_next_ones_are_shown_before_them(meant: MeaningShelf) -> None:
+def test_short_passages_are_listed_after_the_next_nearest_longer_ones(meant: MeaningShelf) -> None:
     sheet = meant.put("ducks.xlsx", kind=Kind.DOCUMENT)
     other = meant.put("other.txt")
     texts = ["Sheet1", "Year: 2019, freshwater ducks: 120, geese: 45"]
     found = [
         Passage("doc-to-markdown", at, text, Place(at * 100, at * 100 + len(text))) for at, text in enumerate(texts)
     ]
-    blob = b"".join(struct.pack(f"<{len(one)}f", *one) for one in (meaning("whale"), meaning("nothing", 7)))
+    blob = b"".join(struct.pack(f"<{len(vector)}f", *vector) for vector in (meaning("whale"), meaning("nothing", 7)))
     vectors.replace(meant.db, sheet, meant.embedder.id, found, blob, meant.embedder.dimension, False)
     vectors.replace(meant.db, other, meant.embedder.id, found[1:], blob[len(blob) // 2 :], DIMENSION, False)
     (hit,) = meant.hybrid("ocean").hits
     assert [piece.snippet.text for piece in hit.passages] == [texts[1], "Sheet1"]
 
 
-def test_overlapping_passages_of_one_source_are_shown_once(notes: MeaningShelf) -> None:
+def test_overlapping_passages_of_one_source_are_listed_once(notes: MeaningShelf) -> None:
     (hit,) = [hit for hit in notes.hybrid("recipe").hits if hit.path == "soup.md"]
     assert len(hit.passages) == 1
-    assert hit.snippet.marks  # the one whose words can be marked
+    assert hit.snippet.marks  # the passage whose words can be marked
 
 
-def test_passages_of_both_kinds_are_shown_that_with_the_words_first(meant: MeaningShelf) -> None:
+def test_passages_of_both_kinds_are_listed_and_that_with_the_words_comes_first(meant: MeaningShelf) -> None:
     parts = ["The receipt number is 4711.", "word " * 300, "The whale sings, and all whales listen."]
     meant.put_meant("long.txt", "\n\n".join(parts))
     for number in range(8):
@@ -308,13 +310,13 @@ def test_a_hit_by_meaning_leads_to_the_second_and_the_speaker(meant: MeaningShel
     ]
     content = json.dumps({"segments": segments})
     id_ = meant.put_meant("talk.mp3", kind=Kind.AUDIO, outputs=[upstream("speech-recognition", content)])
-    for name, said in (("speech-recognition", content), ("speaker-embedding", None)):
+    for name, output in (("speech-recognition", content), ("speaker-embedding", None)):
         meant.db.execute(
             """
             INSERT INTO digests (id, file_id, file_path, digester, status, content, settled, created_at, updated_at)
             VALUES (?, ?, 'talk.mp3', ?, 'completed', ?, 1, 'now', 'now')
             """,
-            (name, id_, name, said),
+            (name, id_, name, output),
         )
     ada = people.add(meant.db, "now")
     people.rename(meant.db, ada, "Ada", "now")
@@ -337,7 +339,7 @@ def test_a_hit_by_meaning_leads_to_the_page_and_the_box(meant: MeaningShelf) -> 
 
 @pytest.fixture(scope="module")
 def crowd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MeaningShelf]:
-    """150 files with the word, of which 30 mean it too, and 20 that only mean it."""
+    """150 files that contain the word, 30 of them also found by meaning, and 20 files found by meaning only."""
     db = open_database(tmp_path_factory.mktemp("crowd") / "vault.db")
     shelf = MeaningShelf(db)
     for number in range(150):
@@ -359,12 +361,12 @@ def test_pages_neither_repeat_nor_miss_and_go_on_by_words(crowd: MeaningShelf) -
 
 
 def test_facets_count_all_files_found_not_only_the_page(notes: MeaningShelf) -> None:
-    told = as_json(notes.hybrid("supper", limit=1, facets=True))
-    assert told["facets"] == {
+    payload = as_json(notes.hybrid("supper", limit=1, facets=True))
+    assert payload["facets"] == {
         "kind": {"text": 2}, "tag": {"food": 1}, "folder": {"kitchen": 1}, "year": {"2023": 2}, "person": {},
         "status": {"completed": 2},
     }  # fmt: skip
-    assert told["facets_are_exact"] is True
+    assert payload["facets_are_exact"] is True
     assert "facets" not in as_json(notes.hybrid("supper"))
 
 
@@ -377,7 +379,7 @@ def test_facets_of_filters_alone_of_nothing_and_of_meaning_alone(notes: MeaningS
     assert kinds("") == ()
     assert kinds("supper", "meaning") == (("text", 2),)
     assert kinds("quantum", "meaning") == ()
-    assert kinds("numbers", "meaning") == ()  # though the word stands in one
+    assert kinds("numbers", "meaning") == ()  # although one file contains the word
 
 
 def test_facets_of_words_meaning_and_both(crowd: MeaningShelf) -> None:

@@ -1,4 +1,4 @@
-"""Whatever is typed, the answer is a list of files and never an error."""
+"""Any text can be searched: the result is a list of files and never an error."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from keyword_vault import Shelf
 
 from chyme.search.results import as_json
 
-pytestmark = pytest.mark.slow  # a little each, and they are many
+pytestmark = pytest.mark.slow  # each takes little time, but there are many
 
 AWKWARD = [
     "", " ", '"', '""', '"""', "'", "*", "**", "-", "--", '-"', "(", ")", "(a", "a)", "AND", "OR", "NOT", "NOT NOT",

@@ -1,4 +1,4 @@
-"""field:value narrows a search to files that are so."""
+"""field:value limits a search to matching files."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from keyword_vault import Shelf
 from chyme.model import Kind
 from chyme.understanding.tables import tags
 
-pytestmark = pytest.mark.slow  # a little each, and they are many
+pytestmark = pytest.mark.slow  # each takes little time, but there are many
 
 
 @pytest.fixture
@@ -58,7 +58,7 @@ def test_filter(office: Shelf, question: str, paths: set[str]) -> None:
     assert result.total == len(paths)
 
 
-def test_what_cannot_be_searched_by_is_told(office: Shelf) -> None:
+def test_a_note_names_an_unusable_filter(office: Shelf) -> None:
     assert "nobody here is called “anna”" in office.ask("acme person:anna").notes[0]
     assert "is no date" in office.ask("acme date:yesterday").notes[0]
     assert "is unknown" in office.ask("acme status:sleepy").notes[0]
@@ -75,18 +75,18 @@ def test_without_words_files_are_listed_newest_first(office: Shelf) -> None:
     assert result.total == 4
 
 
-def test_a_tag_may_be_spelt_otherwise_or_have_been_renamed(office: Shelf) -> None:
+def test_a_tag_is_found_by_another_spelling_or_a_former_name(office: Shelf) -> None:
     for name in ("logo", "invoice"):
         tags.add(office.db, name, None, "now")
     tags.put_rule(office.db, "brand", "emblem", "now")
     tags.put_rule(office.db, "emblem", "logo", "now")
     tags.put_rule(office.db, "photo", None, "now")
-    for asked in ("Logos", "brand", "Brands", "emblem"):
-        assert office.found(f"tag:{asked}") == ["photos/acme_100%.jpg"], asked
+    for tag in ("Logos", "brand", "Brands", "emblem"):
+        assert office.found(f"tag:{tag}") == ["photos/acme_100%.jpg"], tag
     assert office.ask("tag:brand").notes == ("“brand” became “logo”; searched for that",)
     assert office.ask("tag:logos").notes == ()
-    for asked in ("photo", "nothing", "???"):
-        assert office.found(f"tag:{asked}") == []
+    for tag in ("photo", "nothing", "???"):
+        assert office.found(f"tag:{tag}") == []
 
 
 def test_a_tag_is_not_mixed_up_with_another_that_is_spelt_alike(office: Shelf) -> None:

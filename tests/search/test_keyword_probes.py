@@ -1,4 +1,4 @@
-"""Questions people ask, and what must come back."""
+"""Typical questions, and the files they must find."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from upstreams import upstream
 from chyme.model import Kind, Place
 from chyme.search.tables import passages
 
-pytestmark = pytest.mark.slow  # a little each, and they are many
+pytestmark = pytest.mark.slow  # each takes little time, but there are many
 
 LIBRARY = {
     "notes/tokyo.txt": "東京タワーは東京都港区にある電波塔です。観光客が多い。",
@@ -82,7 +82,7 @@ def test_finds_nothing_that_is_not_there(library: Shelf, question: str) -> None:
     assert library.found(question) == []
 
 
-def test_a_phrase_must_stand_in_the_file_word_by_word(library: Shelf) -> None:
+def test_a_phrase_must_occur_in_the_file_word_by_word(library: Shelf) -> None:
     assert library.found('"machine learning"') == ["notes/machine.txt"]
     assert library.found('budget "machine learning"') == ["notes/machine.txt"]
 
@@ -118,7 +118,7 @@ def test_while_typing_the_last_word_may_be_unfinished(library: Shelf) -> None:
     assert library.found('"machine lear', typing=True) == ["notes/machine.txt"]
 
 
-def test_a_word_that_stands_somewhere_is_not_corrected(shelf: Shelf) -> None:
+def test_a_word_that_occurs_somewhere_is_not_corrected(shelf: Shelf) -> None:
     shelf.put("a.txt", "form")
     shelf.put("b.txt", "from farm firm")
 
@@ -128,7 +128,7 @@ def test_a_word_that_stands_somewhere_is_not_corrected(shelf: Shelf) -> None:
     assert result.corrected == {}
 
 
-def test_a_correction_is_told_and_takes_the_more_frequent_word(shelf: Shelf) -> None:
+def test_a_correction_is_reported_and_takes_the_more_frequent_word(shelf: Shelf) -> None:
     shelf.put("rare.txt", "lattice")
     shelf.put("one.txt", "lettuce salad")
     shelf.put("two.txt", "lettuce soup")
@@ -146,7 +146,7 @@ def test_two_errors_are_forgiven_in_long_words_only(shelf: Shelf) -> None:
     assert shelf.found("tbaell") == []
 
 
-def test_a_hit_says_where_it_stands(shelf: Shelf) -> None:
+def test_a_hit_has_its_place(shelf: Shelf) -> None:
     text = "page one talks of apples\n" + "filler " * 10 + "\npage two talks of pears"
     second = text.index("page two")
     pages = (Place(0, second, page=1), Place(second, len(text), page=2))

@@ -1,4 +1,4 @@
-"""The answer in the shape the command line and HTTP promise."""
+"""Search results in the format that the command line and HTTP promise."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from chyme.search.results import as_json
 from chyme.search.search import Search
 from chyme.search.sqlite_index import SqliteIndex
 
-pytestmark = pytest.mark.slow  # a little each, and they are many
+pytestmark = pytest.mark.slow  # each takes little time, but there are many
 
 
-def searching(shelf: Shelf, most_scored: int) -> Search:
+def search_with_limit(shelf: Shelf, most_scored: int) -> Search:
     return Search(lambda: shelf.db, SqliteIndex(lambda: shelf.db, most_scored=most_scored), form_of=form_of)
 
 
 def test_json_has_the_promised_fields(shelf: Shelf) -> None:
     shelf.put("talk.txt", "The <b>whale</b> sings.", title="Sea songs")
 
-    told = as_json(shelf.ask("whales"))
+    payload = as_json(shelf.ask("whales"))
 
-    assert {"hits", "total", "ms"} <= told.keys()
-    hits = told["hits"]
+    assert {"hits", "total", "ms"} <= payload.keys()
+    hits = payload["hits"]
     assert isinstance(hits, list)
     (hit,) = hits
     assert hit["path"] == "talk.txt"
@@ -35,12 +35,12 @@ def test_json_has_the_promised_fields(shelf: Shelf) -> None:
     assert hit["place"] == {"start": 0, "end": 23}
 
 
-def test_marks_stand_right_behind_the_dots_of_a_cut_snippet(shelf: Shelf) -> None:
+def test_marks_are_right_behind_the_dots_of_a_cut_snippet(shelf: Shelf) -> None:
     shelf.put("long.txt", "filler " * 80 + "whale " + "filler " * 80)
 
-    told = as_json(shelf.ask("whale"))
+    payload = as_json(shelf.ask("whale"))
 
-    hits = told["hits"]
+    hits = payload["hits"]
     assert isinstance(hits, list)
     snippet = hits[0]["snippet"]
     assert snippet.startswith("… ") and snippet.endswith(" …")
@@ -57,11 +57,11 @@ def test_seconds_and_speaker_lead_into_the_recording(shelf: Shelf) -> None:
     assert (hit.place.seconds, hit.place.until, hit.place.speaker) == (3.5, 5, "S1")
 
 
-def test_words_that_stand_everywhere_are_answered_within_bounds_and_honestly(shelf: Shelf) -> None:
+def test_a_search_for_very_frequent_words_is_limited_and_a_note_says_so(shelf: Shelf) -> None:
     for number in range(40):
         shelf.put(f"{number}.txt", "common words")
 
-    result = searching(shelf, 20).search("common", limit=5)
+    result = search_with_limit(shelf, 20).search("common", limit=5)
 
     assert len(result.hits) == 5
     assert min(int(hit.path.removesuffix(".txt")) for hit in result.hits) >= 19
@@ -69,19 +69,19 @@ def test_words_that_stand_everywhere_are_answered_within_bounds_and_honestly(she
     assert result.total == 40
 
 
-def test_a_rare_word_narrows_what_is_scored_and_frequent_words_still_count(shelf: Shelf) -> None:
+def test_a_rare_word_limits_the_scored_passages_and_frequent_words_still_count(shelf: Shelf) -> None:
     for number in range(600):
         rare, frequent = number % 3 == 0, number % 5 < 2
         shelf.put(f"{number}.txt", f"{'special' if rare else 'usual'} {'frequent' if frequent else 'seldom'}")
 
     everything = shelf.index.search("special frequent", limit=100).hits
-    narrowed = searching(shelf, 300).search("special frequent", limit=100).hits
+    narrowed = search_with_limit(shelf, 300).search("special frequent", limit=100).hits
 
     assert [hit.path for hit in narrowed] == [hit.path for hit in everything]
     assert narrowed[0].score > narrowed[-1].score
 
 
-def test_words_side_by_side_as_in_the_question_count_again(shelf: Shelf) -> None:
+def test_words_that_are_adjacent_as_in_the_question_score_higher(shelf: Shelf) -> None:
     shelf.put("apart.txt", "learning of a machine")
     shelf.put("together.txt", "a machine learning of")
 

@@ -1,4 +1,4 @@
-"""With the real model, questions in everyday words find the right note first, be the vault ever so small."""
+"""With the real model, questions in everyday words find the right note first, even in a very small vault."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from chyme.models.embedding.minilm import NUMBERS, VOCABULARY, EmbeddingSettings
 from chyme.models.weights.catalog import EMBEDDING
 from chyme.models.weights.folder import path_of
 
-pytestmark = pytest.mark.slow  # a little each, and they are many
+pytestmark = pytest.mark.slow  # each takes little time, but there are many
 
 FOUR = {
     "garage": "The mechanic replaced the front brake discs and the pads, and filled up the fluid.",
@@ -86,13 +86,13 @@ IN_THIRTY = [
 ]
 PROBES = [
     (len(notes), question, name)
-    for notes, asked in ((FOUR, IN_FOUR), (FOURTEEN, IN_FOURTEEN), (THIRTY, IN_THIRTY))
-    for question, name in asked
+    for notes, questions in ((FOUR, IN_FOUR), (FOURTEEN, IN_FOURTEEN), (THIRTY, IN_THIRTY))
+    for question, name in questions
 ]
 
 
-# What rounding may move a cosine by, on any CPU, without a probe of ours turning round: as much again as int8 moves the
-# cosine of two texts against float32 on average.
+# How much rounding may change a cosine, on any CPU, without changing the result of a probe: as much again as int8
+# changes the cosine of two texts on average, compared with float32.
 ROUNDING = 0.005
 
 
@@ -125,8 +125,8 @@ def test_the_right_note_comes_first_however_a_cpu_rounds(
     vaults: dict[int, MeaningShelf], notes: int, question: str, name: str
 ) -> None:
     shelf = vaults[notes]
-    (right,) = shelf.db.execute("SELECT id FROM files WHERE path = ?", (f"{name}.txt",)).fetchone()
-    shelf.vectors.against = (right, ROUNDING)
+    (file_id,) = shelf.db.execute("SELECT id FROM files WHERE path = ?", (f"{name}.txt",)).fetchone()
+    shelf.vectors.against = (file_id, ROUNDING)
     try:
         assert shelf.paths(question)[:1] == [f"{name}.txt"]
     finally:
@@ -138,16 +138,16 @@ def test_int8_and_float32_differ_by_little_more_than_the_probes_allow() -> None:
     if folder is None:
         pytest.skip("the weights for embedding are not there; run 'chyme weights embedding'")
     vocabulary = (folder / VOCABULARY).read_bytes()
-    int8, exact = (MiniLm(folder / NUMBERS, vocabulary, exact=one) for one in (False, True))
+    int8, exact = (MiniLm(folder / NUMBERS, vocabulary, exact=exact_numbers) for exact_numbers in (False, True))
     notes, questions = list(THIRTY.values()), [question for _, question, _ in PROBES]
-    cosines = [one.rows(questions) @ one.rows(notes).T for one in (int8, exact)]
+    cosines = [model.rows(questions) @ model.rows(notes).T for model in (int8, exact)]
     moved = abs(cosines[0] - cosines[1])
     assert moved.mean() < 1.5 * ROUNDING
     assert moved.max() < 0.03
 
 
 @pytest.mark.parametrize("question", ["football world cup", "shock wave boundary layer interaction"])
-def test_a_question_about_nothing_here_is_not_bent_to_words_that_are(
+def test_words_of_a_question_about_nothing_here_are_not_corrected_to_known_ones(
     vaults: dict[int, MeaningShelf], question: str
 ) -> None:
     result = vaults[len(THIRTY)].hybrid(question)
@@ -174,6 +174,6 @@ def water(tmp_path_factory: pytest.TempPathFactory, embedder: MiniLm) -> Iterato
 
 
 @pytest.mark.parametrize("question", ["animals living in water", "animal living in water"])
-def test_what_is_nearest_is_not_pushed_behind_files_that_share_a_word(water: MeaningShelf, question: str) -> None:
+def test_the_nearest_files_rank_before_files_that_share_a_word(water: MeaningShelf, question: str) -> None:
     assert water.paths(question, mode="meaning")[0] == "ducks.txt"
     assert water.paths(question)[:2] == ["cat.txt", "ducks.txt"]

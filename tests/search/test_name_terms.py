@@ -1,11 +1,11 @@
-"""What a file is found by besides its text."""
+"""The terms by which a file is found besides its text."""
 
 from __future__ import annotations
 
 from chyme.search.searchable_texts import name_terms
 
 
-def test_names_are_taken_apart_where_they_were_put_together() -> None:
+def test_compound_names_are_split_into_their_parts() -> None:
     terms = name_terms("HolidayPhotos2024.jpg", None, [], None)
 
     assert terms.name.split() == ["HolidayPhotos2024.jpg", "Holiday", "Photos", "2024.jpg"]

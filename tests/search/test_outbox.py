@@ -1,4 +1,4 @@
-"""Whatever larger engines must be told stands in the outbox from the moment it is true until they were told."""
+"""Every change that larger engines must receive is in the outbox from the moment it happens until it was sent."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ def db(tmp_path: Path) -> Iterator[sqlite3.Connection]:
 
 
 def clean(db: sqlite3.Connection) -> None:
-    """The engines know everything."""
+    """Mark every change as sent to the engines."""
     engine_outbox.mark_done(db, engine_outbox.list_changed(db, 1000))
     assert engine_outbox.count(db) == 0
 
 
-def named(name: str) -> NameTerms:
+def terms_of_name(name: str) -> NameTerms:
     return NameTerms(name, "", "", "", ())
 
 
@@ -48,7 +48,7 @@ CHANGES: dict[str, Change] = {
     "new passages": lambda db, file: passages.replace(db, file, "other", [passage("red")]),
     "replaced passages": lambda db, file: passages.replace(db, file, KEYWORD, [passage("red")]),
     "removed passages": lambda db, file: passages.remove(db, file, KEYWORD),
-    "a new name": lambda db, file: passages.write_names(db, file, named("new")),
+    "a new name": lambda db, file: passages.write_names(db, file, terms_of_name("new")),
     "a removed name": passages.remove_names,
     "new vectors": lambda db, file: embed(db, file, embedder(db, "new"), "red"),
     "replaced vectors": lambda db, file: embed(db, file, embedder(db), "red"),
@@ -62,7 +62,7 @@ CHANGES: dict[str, Change] = {
 def fill(db: sqlite3.Connection, name: str) -> int:
     file = add_file(db, name)
     passages.replace(db, file, KEYWORD, [passage("green"), passage("blue", 1)])
-    passages.write_names(db, file, named(name))
+    passages.write_names(db, file, terms_of_name(name))
     embed(db, file, embedder(db), "green", "blue")
     return file
 
@@ -78,7 +78,7 @@ def test_every_change_puts_its_file_in_and_no_other(db: sqlite3.Connection, chan
 
 
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
-def test_a_change_while_the_engines_are_told_is_not_taken_for_told(db: sqlite3.Connection, change: Change) -> None:
+def test_a_change_during_an_update_of_the_engines_stays_in_the_outbox(db: sqlite3.Connection, change: Change) -> None:
     fill(db, "neighbour")
     file = fill(db, "a")
     engine_outbox.activate(db)
@@ -102,7 +102,7 @@ def test_without_larger_engines_nothing_is_written(db: sqlite3.Connection, chang
 
 
 @pytest.mark.parametrize("change", ["a new name", "new passages", "new vectors", "a purged file"])
-def test_files_without_any_entry_get_their_first_or_leave_for_good(db: sqlite3.Connection, change: str) -> None:
+def test_the_first_entry_or_the_removal_of_a_bare_file_is_put_in(db: sqlite3.Connection, change: str) -> None:
     file = add_file(db, "bare")
     engine_outbox.activate(db)
     taken = engine_outbox.list_changed(db, 1)
@@ -115,7 +115,7 @@ def test_files_without_any_entry_get_their_first_or_leave_for_good(db: sqlite3.C
     assert waiting(db) == [other]
 
 
-def test_a_file_that_comes_back_is_put_in_and_one_that_was_there_is_not(db: sqlite3.Connection) -> None:
+def test_a_file_that_comes_back_is_put_in_but_a_file_that_was_there_is_not(db: sqlite3.Connection) -> None:
     file = fill(db, "a")
     engine_outbox.activate(db)
     files.mark_vanished(db, file, NOW)
@@ -125,11 +125,11 @@ def test_a_file_that_comes_back_is_put_in_and_one_that_was_there_is_not(db: sqli
 
     clean(db)
     files.update_stamp(db, file, Stamp("1", "1", 1, 2), NOW)
-    passages.write_names(db, file, named("a"))
+    passages.write_names(db, file, terms_of_name("a"))
     assert waiting(db) == []
 
 
-def test_what_embedders_left_behind_is_to_be_taken_away(db: sqlite3.Connection) -> None:
+def test_files_with_vectors_of_a_removed_embedder_are_put_in(db: sqlite3.Connection) -> None:
     fill(db, "neighbour")
     file = fill(db, "a")
     embed(db, file, embedder(db, "old"), "red")
@@ -149,25 +149,25 @@ def test_a_change_that_is_undone_leaves_no_trace(db: sqlite3.Connection) -> None
     assert waiting(db) == []
 
 
-def test_engines_that_are_new_are_told_of_every_file(db: sqlite3.Connection) -> None:
+def test_every_file_is_put_in_for_new_engines(db: sqlite3.Connection) -> None:
     assert not engine_outbox.is_active(db) and not engine_outbox.list_changed(db, 1)
-    one, two = add_file(db, "a"), add_file(db, "b")
+    first, second = add_file(db, "a"), add_file(db, "b")
     engine_outbox.activate(db)
-    assert engine_outbox.is_active(db) and waiting(db) == [one, two]
+    assert engine_outbox.is_active(db) and waiting(db) == [first, second]
 
     before = engine_outbox.list_changed(db, 10)
     engine_outbox.activate(db)
-    assert waiting(db) == [one, two]
+    assert waiting(db) == [first, second]
     assert engine_outbox.mark_done(db, before) == 0
 
 
 def test_the_oldest_change_comes_first(db: sqlite3.Connection) -> None:
-    one, two, three = (add_file(db, name) for name in "abc")
+    first, second, third = (add_file(db, name) for name in "abc")
     engine_outbox.activate(db)
-    engine_outbox.put(db, [two])
-    engine_outbox.put(db, [one])
+    engine_outbox.put(db, [second])
+    engine_outbox.put(db, [first])
 
-    assert waiting(db) == [three, two, one]
+    assert waiting(db) == [third, second, first]
     assert engine_outbox.list_changed(db, 2) == engine_outbox.list_changed(db, 10)[:2]
     assert engine_outbox.count(db) == 3
     assert engine_outbox.mark_done(db, []) == 0
@@ -197,12 +197,12 @@ def test_files_waiting_are_found_in_order_without_sorting(db: sqlite3.Connection
     ]
 
 
-def test_verify_finds_files_kept_for_engines_that_are_not_there(db: sqlite3.Connection) -> None:
+def test_verify_finds_files_waiting_for_engines_that_do_not_exist(db: sqlite3.Connection) -> None:
     file = add_file(db, "a")
     engine_outbox.activate(db)
     engine_outbox.put(db, [99])
-    told = "files kept for larger engines though there are none"
-    assert not [problem for problem in find_problems(db) if problem.startswith(told)]
+    message = "files kept for larger engines though there are none"
+    assert not [problem for problem in find_problems(db) if problem.startswith(message)]
     db.execute("UPDATE outbox_state SET active = 0")
     assert waiting(db) == [file, 99]
-    assert {f"{told}: a", f"{told}: file 99, which is gone"} <= set(find_problems(db))
+    assert {f"{message}: a", f"{message}: file 99, which is gone"} <= set(find_problems(db))

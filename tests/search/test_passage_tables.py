@@ -1,4 +1,4 @@
-"""The keyword indexes agree with the stored texts whatever happens, and forget what was purged."""
+"""The keyword indexes always agree with the stored texts, and contain nothing that was purged."""
 
 from __future__ import annotations
 
@@ -57,12 +57,12 @@ def write(db: sqlite3.Connection, file_id: int, *texts: str) -> None:
     passages.replace(db, file_id, KEYWORD, cut, words_of(texts))
 
 
-def name(db: sqlite3.Connection, file_id: int, title: str) -> None:
+def write_title(db: sqlite3.Connection, file_id: int, title: str) -> None:
     terms = name_terms("file.txt", title, [], None)
     passages.write_names(db, file_id, terms)
 
 
-def matching(db: sqlite3.Connection, word: str) -> list[int]:
+def find_matching(db: sqlite3.Connection, word: str) -> list[int]:
     rows = db.execute(
         "SELECT file_id FROM passage_fts CROSS JOIN passages ON id = passage_fts.rowid WHERE passage_fts MATCH ?",
         (word,),
@@ -70,50 +70,50 @@ def matching(db: sqlite3.Connection, word: str) -> list[int]:
     return [file_id for (file_id,) in rows]
 
 
-def test_what_stays_the_same_keeps_its_row_and_its_entry(db: sqlite3.Connection) -> None:
+def test_an_unchanged_passage_keeps_its_row_and_its_entry(db: sqlite3.Connection) -> None:
     file_id = add_file(db, "a")
     write(db, file_id, "apple", "東京都", "pear")
-    write(db, add_file(db, "b"), "plum")  # so that a row that is written again has another id
+    write(db, add_file(db, "b"), "plum")  # so that a rewritten row gets another id
     before = {text.text: id_ for id_, text in passages.of_file(db, file_id, KEYWORD)}
     write(db, file_id, "apple", "東京都", "quince", "pear")
 
     after = {text.text: id_ for id_, text in passages.of_file(db, file_id, KEYWORD)}
     assert list(after) == ["apple", "東京都", "quince", "pear"]
     assert {text for text, id_ in after.items() if before.get(text) == id_} == {"apple", "東京都"}
-    assert matching(db, "pear") == matching(db, "apple") == [file_id]
+    assert find_matching(db, "pear") == find_matching(db, "apple") == [file_id]
     assert passages.check(db) == []
 
 
-def test_what_is_replaced_is_no_longer_found(db: sqlite3.Connection) -> None:
+def test_a_replaced_passage_is_no_longer_found(db: sqlite3.Connection) -> None:
     file_id = add_file(db, "a")
     write(db, file_id, "apple", "東京都")
     write(db, file_id, "pear")
 
-    assert matching(db, "apple") == matching(db, "東京") == []
-    assert matching(db, "pear") == [file_id]
+    assert find_matching(db, "apple") == find_matching(db, "東京") == []
+    assert find_matching(db, "pear") == [file_id]
     assert passages.check(db) == []
 
 
-def test_passages_come_back_as_they_were_written(db: sqlite3.Connection) -> None:
+def test_passages_are_read_as_they_were_written(db: sqlite3.Connection) -> None:
     file_id = add_file(db, "a")
     place = Place(3, 9, 2, "Heading", 1.5, 2.5, "S1", (0.0, 0.25, 0.5, 1.0))
     passages.replace(db, file_id, KEYWORD, [passage("東京", 0, place), passage("plain", 1)])
 
-    (first, one), (_, two) = passages.of_file(db, file_id, KEYWORD)
+    (first_id, first), (_, second) = passages.of_file(db, file_id, KEYWORD)
 
-    assert one == passage("東京", 0, place)
-    assert two.segmented is None
-    assert passages.by_id(db, [first, 999]) == {first: (file_id, one)}
+    assert first == passage("東京", 0, place)
+    assert second.segmented is None
+    assert passages.by_id(db, [first_id, 999]) == {first_id: (file_id, first)}
 
 
 def test_deleting_a_file_takes_its_entries_out_of_both_indexes(db: sqlite3.Connection) -> None:
     file_id = add_file(db, "a")
     write(db, file_id, "apple 東京都")
-    name(db, file_id, "orchard")
+    write_title(db, file_id, "orchard")
 
     db.execute("DELETE FROM files WHERE id = ?", (file_id,))
 
-    assert matching(db, "apple") == []
+    assert find_matching(db, "apple") == []
     assert db.execute("SELECT count(*) FROM file_fts WHERE file_fts MATCH 'orchard'").fetchone() == (0,)
     assert passages.check(db) == []
 
@@ -123,22 +123,22 @@ def test_passages_of_other_digesters_are_kept_but_not_in_the_keyword_index(db: s
     write(db, file_id, "apple")
     passages.replace(db, file_id, "search-semantic", [passage("apple")])
 
-    assert matching(db, "apple") == [file_id]
+    assert find_matching(db, "apple") == [file_id]
     passages.remove(db, file_id, KEYWORD)
-    assert matching(db, "apple") == []
+    assert find_matching(db, "apple") == []
     assert len(passages.of_file(db, file_id, "search-semantic")) == 1
     assert passages.check(db) == []
 
 
 def test_a_copy_is_found_too(db: sqlite3.Connection) -> None:
-    one, two = add_file(db, "a"), add_file(db, "b")
-    write(db, one, "apple", "東京都")
-    write(db, two, "old")
+    first_file, second_file = add_file(db, "a"), add_file(db, "b")
+    write(db, first_file, "apple", "東京都")
+    write(db, second_file, "old")
 
-    passages.copy(db, one, two, KEYWORD)
+    passages.copy(db, first_file, second_file, KEYWORD)
 
-    assert matching(db, "東京") == [one, two]
-    assert matching(db, "old") == []
+    assert find_matching(db, "東京") == [first_file, second_file]
+    assert find_matching(db, "old") == []
     assert passages.check(db) == []
 
 
@@ -149,7 +149,7 @@ def test_a_text_cannot_be_changed_behind_the_index(db: sqlite3.Connection) -> No
         db.execute("UPDATE passages SET text = 'pear'")
 
 
-def test_check_notices_an_index_that_lies_and_rebuild_mends_it(db: sqlite3.Connection) -> None:
+def test_check_notices_a_wrong_index_and_rebuild_repairs_it(db: sqlite3.Connection) -> None:
     write(db, add_file(db, "a"), "apple")
     db.execute("INSERT INTO passage_fts (rowid, tokens) VALUES (99, 'ghost')")
 
@@ -163,10 +163,10 @@ def test_check_notices_an_index_that_lies_and_rebuild_mends_it(db: sqlite3.Conne
 
 def test_writing_the_same_names_and_words_again_writes_nothing(db: sqlite3.Connection) -> None:
     file_id = add_file(db, "a")
-    name(db, file_id, "orchard in autumn")
+    write_title(db, file_id, "orchard in autumn")
     before = db.total_changes
 
-    name(db, file_id, "orchard in autumn")
+    write_title(db, file_id, "orchard in autumn")
     dictionary.learn(db, ["orchard", "autumn"])
 
     assert db.total_changes == before
@@ -207,7 +207,7 @@ def test_the_indexes_stay_exact_through_any_history(steps: list[tuple[str, int, 
                 case "write":
                     write(db, file_id, *texts)
                 case "name":
-                    name(db, file_id, " ".join(texts))
+                    write_title(db, file_id, " ".join(texts))
                 case "copy":
                     passages.copy(db, ids[0], file_id, KEYWORD) if which else None
                 case "remove":
@@ -233,11 +233,11 @@ def purge(db: sqlite3.Connection, file_id: int) -> None:
 
 
 def test_purging_leaves_nothing(db: sqlite3.Connection, tmp_path: Path) -> None:
-    for number in range(40):  # several segments in the index, so that merging has something to do
+    for number in range(40):  # several segments in the index, so that there is something to merge
         write(db, add_file(db, f"before{number}"), f"harmless words number {number}", "shared secretive")
     secret = add_file(db, "mine")
     write(db, secret, "the word xylocarp stands only here, secretive", "東京鰻")
-    name(db, secret, "Quetzalcoatlus diary")
+    write_title(db, secret, "Quetzalcoatlus diary")
     for number in range(40):
         write(db, add_file(db, f"after{number}"), f"more harmless words {number}")
 
@@ -254,7 +254,7 @@ def test_purging_leaves_nothing(db: sqlite3.Connection, tmp_path: Path) -> None:
     assert passages.check(db) == []
 
 
-def test_sweeping_goes_on_in_small_steps_until_nothing_is_left(db: sqlite3.Connection) -> None:
+def test_sweeping_continues_in_small_steps_until_nothing_is_left(db: sqlite3.Connection) -> None:
     for number in range(60):
         write(db, add_file(db, str(number)), " ".join(f"word{number}x{other}" for other in range(200)))
 
@@ -266,16 +266,16 @@ def test_sweeping_goes_on_in_small_steps_until_nothing_is_left(db: sqlite3.Conne
     assert passages.check(db) == []
 
 
-def test_a_word_goes_when_its_last_file_goes(db: sqlite3.Connection) -> None:
-    one, two = add_file(db, "a"), add_file(db, "b")
-    write(db, one, "gardening")
-    write(db, two, "gardening gardener")
+def test_a_word_is_removed_with_its_last_file(db: sqlite3.Connection) -> None:
+    first_file, second_file = add_file(db, "a"), add_file(db, "b")
+    write(db, first_file, "gardening")
+    write(db, second_file, "gardening gardener")
 
-    assert dictionary.find_unique_words(db, one) == set()
-    assert dictionary.find_unique_words(db, two) == {"gardener"}
-    purge(db, two)
-    assert dictionary.find_unique_words(db, one) == {"gardening"}
-    purge(db, one)
+    assert dictionary.find_unique_words(db, first_file) == set()
+    assert dictionary.find_unique_words(db, second_file) == {"gardener"}
+    purge(db, second_file)
+    assert dictionary.find_unique_words(db, first_file) == {"gardening"}
+    purge(db, first_file)
     assert db.execute("SELECT count(*) FROM words").fetchone() == (0,)
     assert db.execute("SELECT count(*) FROM spelling").fetchone() == (0,)
 
@@ -284,7 +284,7 @@ def test_words_a_file_keeps_are_not_forgotten(db: sqlite3.Connection) -> None:
     file_id = add_file(db, "a")
     write(db, file_id, "apple pear")
 
-    name(db, file_id, "Orchard apple")
+    write_title(db, file_id, "Orchard apple")
 
     assert dictionary.find_unique_words(db, file_id, kept={"plum"}) == {"pear"}
     assert dictionary.find_unique_words(db, file_id) == {"apple", "pear", "orchard", "file"}
@@ -292,8 +292,8 @@ def test_words_a_file_keeps_are_not_forgotten(db: sqlite3.Connection) -> None:
 
 def test_words_that_a_rename_left_behind_are_found_and_forgotten(db: sqlite3.Connection) -> None:
     file_id = add_file(db, "a")
-    name(db, file_id, "xylocarp")
-    name(db, file_id, "harmless")
+    write_title(db, file_id, "xylocarp")
+    write_title(db, file_id, "harmless")
 
     assert dictionary.find_unused_words(db) == {"xylocarp"}
     dictionary.forget(db, dictionary.find_unused_words(db))

@@ -32,14 +32,14 @@ def test_parse(text: str, query: Query) -> None:
     assert parse(text) == query
 
 
-def test_while_typing_only_the_last_word_is_a_beginning() -> None:
+def test_while_typing_only_the_last_word_is_a_prefix() -> None:
     assert parse("red app", typing=True).terms == (Term("red"), Term("app", prefix=True))
     assert parse("red app ", typing=True).terms == (Term("red"), Term("app"))
     assert parse("red kind:pd", typing=True).terms == (Term("red"),)
     assert parse("what is the", typing=True).terms == (Term("the", prefix=True),)
 
 
-def test_user_text_stands_in_quotes() -> None:
+def test_user_text_is_quoted() -> None:
     assert expression([Term('a"b'), Term("NEAR(")]) == '"a""b" OR "NEAR("'
     assert expression([Term("app", prefix=True)], "title") == '{title} : ("app" *)'
     assert expression([]) == ""

@@ -1,4 +1,4 @@
-"""What questions mean: soon or not at all, whatever becomes of the child or the endpoint that is asked."""
+"""Embedding of questions: the answer comes soon or not at all, even if the child or the endpoint fails."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ Make = Callable[..., ChildQueryEmbedder]
 
 @pytest.fixture
 def make() -> Iterator[Make]:
-    """Questions to a fake embedder in a real child; `real=True` for the real one."""
+    """Create query embedders that use a fake model in a real child; `real=True` uses the real model."""
     made: list[ChildQueryEmbedder] = []
 
     def make(embedder: PassageEmbedding = MINILM, *, real: bool = False, **changes: Any) -> ChildQueryEmbedder:
@@ -54,18 +54,18 @@ def make() -> Iterator[Make]:
         return made[-1]
 
     yield make
-    for one in made:
-        one.close()
+    for embedder in made:
+        embedder.close()
 
 
 def pids(questions: ChildQueryEmbedder) -> list[int]:
     return [child.pid for child in questions.runner.snapshot().children] if questions.runner else []
 
 
-def count(meant: QueryVector) -> float:
-    """The how many-th question this was to its child."""
-    assert meant.vector is not None, meant.why_not
-    return meant.vector[0]
+def count(answer: QueryVector) -> float:
+    """Return how many questions the child had received, this one included."""
+    assert answer.vector is not None, answer.why_not
+    return answer.vector[0]
 
 
 def test_a_question_gets_the_vector_that_its_embedder_gives(make: Make) -> None:
@@ -73,29 +73,29 @@ def test_a_question_gets_the_vector_that_its_embedder_gives(make: Make) -> None:
         pytest.skip("needs the weights for embedding, and they are not there: run 'chyme weights embedding'")
     questions = make(real=True)
 
-    meant = questions.embed(" who pays the rent? ", MODEL)
+    answer = questions.embed(" who pays the rent? ", MODEL)
 
-    assert meant == QueryVector(tuple(array("f", load_passage_embedder(MINILM).embed(["who pays the rent?"]))))
+    assert answer == QueryVector(tuple(array("f", load_passage_embedder(MINILM).embed(["who pays the rent?"]))))
     assert questions.embed("谁付房租？", MODEL) == QueryVector(None, UNREADABLE)
 
 
-def test_where_the_weights_are_missing_the_reason_says_how_to_get_them(make: Make, tmp_path: Path) -> None:
+def test_the_reason_for_missing_weights_says_how_to_get_them(make: Make, tmp_path: Path) -> None:
     questions = make(PassageEmbedding(weights_dir=str(tmp_path)), real=True)
 
-    meant = questions.embed("rent", MODEL)
+    answer = questions.embed("rent", MODEL)
 
-    assert meant.vector is None
-    assert "run 'chyme weights embedding'" in str(meant.why_not)
+    assert answer.vector is None
+    assert "run 'chyme weights embedding'" in str(answer.why_not)
 
 
-def test_nothing_is_started_before_somebody_asks(make: Make) -> None:
+def test_no_child_is_started_before_the_first_question(make: Make) -> None:
     questions = make()
     assert questions.embed("  ", MODEL) == QueryVector(None)
     assert "cannot be asked" in str(questions.embed("rent", "another model 768").why_not)
     assert questions.runner is None
 
 
-def test_what_was_asked_lately_is_not_asked_again(make: Make) -> None:
+def test_a_recent_question_is_answered_from_the_cache(make: Make) -> None:
     questions = make()
     first = questions.embed("rent", MODEL)
     assert [count(questions.embed(text, MODEL)) for text in ("heating", " rent\n", "heating")] == [2, 1, 2]
@@ -104,7 +104,7 @@ def test_what_was_asked_lately_is_not_asked_again(make: Make) -> None:
     assert count(questions.embed("water", MODEL)) == 4
 
 
-def test_only_the_last_questions_are_kept() -> None:
+def test_the_cache_contains_only_the_last_questions() -> None:
     recent = QueryVectorCache(capacity=2)
     for text in ("one", "two"):
         recent.put(key_of(text, MODEL), QueryVector((0.5,)))
@@ -115,39 +115,39 @@ def test_only_the_last_questions_are_kept() -> None:
     assert recent.get(key_of("three", MODEL)) == QueryVector(None, UNREADABLE)
 
 
-def test_whoever_is_impatient_finds_the_answer_when_they_ask_again(make: Make) -> None:
+def test_an_answer_that_came_too_late_is_there_for_the_same_question_later(make: Make) -> None:
     questions = make(patience=0.05)
     assert questions.embed("slow", MODEL) == QueryVector(None, LOADING)
     wait_until(lambda: questions.embed("slow", MODEL).vector)
     assert count(questions.embed("slow", MODEL)) == 1
 
 
-def test_a_child_that_hangs_keeps_nobody_and_is_ended(make: Make) -> None:
+def test_a_child_that_hangs_blocks_no_caller_and_is_ended(make: Make) -> None:
     questions = make(patience=0.3, seconds=1.5, rest=0.0)
     with ThreadPoolExecutor(20) as pool:
-        told = list(pool.map(lambda _: questions.embed("hang", MODEL), range(20)))
-    assert {(one.vector, one.why_not) for one in told} == {(None, LOADING)}
+        answers = list(pool.map(lambda _: questions.embed("hang", MODEL), range(20)))
+    assert {(answer.vector, answer.why_not) for answer in answers} == {(None, LOADING)}
     wait_until(lambda: questions.embed("rent", MODEL).vector)
     assert count(questions.embed("rent", MODEL)) == 1
 
 
-def test_what_waits_behind_a_hanging_question_is_told_with_it_and_then_nobody_asks_for_a_while(make: Make) -> None:
+def test_questions_behind_a_hanging_one_fail_with_it_and_the_child_is_left_alone_for_a_while(make: Make) -> None:
     questions = make(seconds=1.0, rest=AMPLE)
     with ThreadPoolExecutor(20) as pool:
         first = pool.submit(questions.embed, "hang", MODEL)
         wait_until(lambda: pids(questions))
-        told = list(pool.map(lambda number: questions.embed(f"question {number}", MODEL), range(19)))
-        told.append(first.result(AMPLE))
-    assert {one.why_not for one in told} == {"embed-question took longer than 1 s and was stopped"}
+        answers = list(pool.map(lambda number: questions.embed(f"question {number}", MODEL), range(19)))
+        answers.append(first.result(AMPLE))
+    assert {answer.why_not for answer in answers} == {"embed-question took longer than 1 s and was stopped"}
 
 
 def test_many_threads_ask_at_once_and_each_gets_its_own_answer(make: Make) -> None:
     questions = make()
     texts = [f"question {number % 10}" for number in range(20)]
     with ThreadPoolExecutor(20) as pool:
-        told = list(pool.map(lambda text: questions.embed(text, MODEL), texts))
-    assert sorted({count(one) for one in told}) == list(range(1, 11))
-    assert told == [questions.embed(text, MODEL) for text in texts]
+        answers = list(pool.map(lambda text: questions.embed(text, MODEL), texts))
+    assert sorted({count(answer) for answer in answers}) == list(range(1, 11))
+    assert answers == [questions.embed(text, MODEL) for text in texts]
     assert len(pids(questions)) == 1
 
 
@@ -161,15 +161,15 @@ def test_a_child_that_was_killed_is_replaced(make: Make) -> None:
     assert count(questions.embed("die once", MODEL)) == 1
 
 
-def test_a_question_that_always_kills_its_child_is_told_so(make: Make) -> None:
+def test_a_question_that_always_kills_its_child_gets_the_reason(make: Make) -> None:
     questions = make(rest=AMPLE)
-    told = questions.embed("die", MODEL)
-    assert told.vector is None
-    assert "was killed (SIGKILL)" in str(told.why_not)
-    assert questions.embed("rent", MODEL) == told
+    answer = questions.embed("die", MODEL)
+    assert answer.vector is None
+    assert "was killed (SIGKILL)" in str(answer.why_not)
+    assert questions.embed("rent", MODEL) == answer
 
 
-def test_what_was_answered_before_a_failure_is_still_known(make: Make) -> None:
+def test_answers_from_before_a_failure_are_still_cached(make: Make) -> None:
     questions = make(rest=AMPLE)
     first = questions.embed("rent", MODEL)
     assert questions.embed("missing", MODEL) == QueryVector(
@@ -180,14 +180,14 @@ def test_what_was_answered_before_a_failure_is_still_known(make: Make) -> None:
 
 @pytest.mark.parametrize("text", ["nan", "odd", "nothing"])
 def test_an_answer_that_makes_no_sense_is_not_believed(make: Make, text: str) -> None:
-    told = make().embed(text, MODEL)
-    assert told.vector is None
-    assert "makes no sense" in str(told.why_not)
+    answer = make().embed(text, MODEL)
+    assert answer.vector is None
+    assert "makes no sense" in str(answer.why_not)
 
 
-def test_a_child_that_cannot_start_is_told_with_the_reason(make: Make) -> None:
-    told = make(entry="fake_query_embedders:nobody").embed("rent", MODEL)
-    assert "child processes cannot start" in str(told.why_not)
+def test_the_answer_says_why_a_child_cannot_start(make: Make) -> None:
+    answer = make(entry="fake_query_embedders:nobody").embed("rent", MODEL)
+    assert "child processes cannot start" in str(answer.why_not)
 
 
 def test_a_model_is_loaded_before_the_first_question_on_demand(make: Make) -> None:
@@ -201,14 +201,14 @@ def test_a_model_is_loaded_before_the_first_question_on_demand(make: Make) -> No
     assert count(questions.embed("rent", MODEL)) == 2
 
 
-def test_closing_ends_the_child_and_lets_go_of_whoever_waits(make: Make) -> None:
+def test_closing_ends_the_child_and_releases_waiting_callers(make: Make) -> None:
     questions = make()
     with ThreadPoolExecutor(2) as pool:
-        told = [pool.submit(questions.embed, text, MODEL) for text in ("hang", "rent")]
+        futures = [pool.submit(questions.embed, text, MODEL) for text in ("hang", "rent")]
         wait_until(lambda: pids(questions))
         (pid,) = pids(questions)
         questions.close()
-        assert {one.result(AMPLE) for one in told} == {QueryVector(None, CLOSED)}
+        assert {future.result(AMPLE) for future in futures} == {QueryVector(None, CLOSED)}
     wait_until(lambda: not Path(f"/proc/{pid}").exists())
     assert questions.embed("heating", MODEL) == QueryVector(None, CLOSED)
 
@@ -247,16 +247,20 @@ def state(ledger: CallLedger) -> str:
     return standing.state
 
 
-def test_an_endpoint_is_asked_once_and_its_calls_are_those_of_search(ledger: CallLedger, database: Database) -> None:
+def test_an_endpoint_is_asked_once_and_its_calls_are_accounted_to_search(
+    ledger: CallLedger, database: Database
+) -> None:
     with ModelServer(embeds(tokens=5)) as server:
         questions = EndpointQueryEmbedder(at(server.url), ledger)
-        meant = questions.embed("who pays the rent? ", questions.model)
-        assert questions.embed("who pays the rent?", questions.model) == meant
-    length = sum(one * one for one in vector_of("who pays the rent?")) ** 0.5
-    assert meant.vector == pytest.approx([one / length for one in vector_of("who pays the rent?")])
-    assert [texts_of(one) for one in server.requests] == [["who pays the rent?"]]
+        answer = questions.embed("who pays the rent? ", questions.model)
+        assert questions.embed("who pays the rent?", questions.model) == answer
+    length = sum(number * number for number in vector_of("who pays the rent?")) ** 0.5
+    assert answer.vector == pytest.approx([number / length for number in vector_of("who pays the rent?")])
+    assert [texts_of(request) for request in server.requests] == [["who pays the rent?"]]
     accounts = {by: ledger.accounts(by, "2026") for by in ("digester", "file", "provider")}
-    assert {by: [(one.name, one.calls, one.tokens_in) for one in found] for by, found in accounts.items()} == {
+    assert {
+        by: [(account.name, account.calls, account.tokens_in) for account in found] for by, found in accounts.items()
+    } == {
         "digester": [("search", 1, 5)],
         "file": [("(questions)", 1, 5)],
         "provider": [("embedding", 1, 5)],
@@ -265,21 +269,21 @@ def test_an_endpoint_is_asked_once_and_its_calls_are_those_of_search(ledger: Cal
 
 
 def test_the_same_question_of_many_threads_is_paid_for_once(ledger: CallLedger) -> None:
-    with ModelServer(lambda asked: late(0.3, embeds()(asked))) as server:
+    with ModelServer(lambda request: late(0.3, embeds()(request))) as server:
         questions = EndpointQueryEmbedder(at(server.url), ledger)
         with ThreadPoolExecutor(20) as pool:
-            told = list(pool.map(lambda _: questions.embed("rent", questions.model), range(20)))
+            answers = list(pool.map(lambda _: questions.embed("rent", questions.model), range(20)))
     assert server.count == 1
-    assert len({one.vector for one in told}) == 1
-    assert told[0].vector is not None
+    assert len({answer.vector for answer in answers}) == 1
+    assert answers[0].vector is not None
 
 
 def test_a_paused_provider_is_not_asked(ledger: CallLedger) -> None:
     with ModelServer(embeds()) as server:
         questions = EndpointQueryEmbedder(at(server.url), ledger)
         ledger.pause(["embedding"])
-        told = questions.embed("rent", questions.model)
-        assert told == QueryVector(None, "calls of embedding are paused; 'chyme ai resume embedding' lets them go on")
+        answer = questions.embed("rent", questions.model)
+        assert answer == QueryVector(None, "calls of embedding are paused; 'chyme ai resume embedding' lets them go on")
         assert server.count == 0
         ledger.resume(["embedding"])
         assert questions.embed("rent", questions.model).vector
@@ -308,27 +312,27 @@ def test_a_provider_that_is_at_fault_is_left_alone_until_it_answers_again(ledger
         questions = EndpointQueryEmbedder(at(server.url), ledger)
         assert "slow down" in str(questions.embed("rent", questions.model).why_not)
         assert state(ledger) == "resting"
-        told = questions.embed("rent", questions.model)
-        assert "left alone for a while" in str(told.why_not)
+        answer = questions.embed("rent", questions.model)
+        assert "left alone for a while" in str(answer.why_not)
         assert server.count == 1
         clock.now += timedelta(seconds=61)
         assert questions.embed("rent", questions.model).vector
     assert state(ledger) == "ready"
 
 
-def test_a_slow_endpoint_keeps_no_search_waiting_twice_and_is_none_the_worse_for_digestion(ledger: CallLedger) -> None:
+def test_a_slow_endpoint_delays_search_only_once_and_stays_ready_for_digestion(ledger: CallLedger) -> None:
     for _ in range(2):
         ledger.failed("embedding", TimedOut("a.txt: slow"), False, LEASE)
     with ModelServer([hangs()]) as server:
         questions = EndpointQueryEmbedder(at(server.url), ledger, seconds=2, rest=AMPLE)
-        told = [questions.embed(f"question {number}", questions.model) for number in range(5)]
-    assert {one.why_not for one in told} == {f"{questions.model} does not answer within 2 seconds"}
+        answers = [questions.embed(f"question {number}", questions.model) for number in range(5)]
+    assert {answer.why_not for answer in answers} == {f"{questions.model} does not answer within 2 seconds"}
     assert server.count == 1
     assert state(ledger) == "ready"
     assert ledger.accounts("digester", "2026")[0].failed == 1
 
 
-def test_one_slow_answer_after_an_outage_leaves_it_alone_again(ledger: CallLedger, clock: Clock) -> None:
+def test_a_slow_answer_after_an_outage_makes_the_provider_rest_again(ledger: CallLedger, clock: Clock) -> None:
     with ModelServer([fails(503), hangs()]) as server:
         questions = EndpointQueryEmbedder(at(server.url), ledger, seconds=2, rest=0.0)
         assert "HTTP 503" in str(questions.embed("rent", questions.model).why_not)
@@ -342,7 +346,7 @@ def test_one_slow_answer_after_an_outage_leaves_it_alone_again(ledger: CallLedge
 
 
 @pytest.mark.parametrize(
-    ("answer", "says"),
+    ("answer", "expected"),
     [
         (with_first(float("nan")), "points nowhere"),
         (embeds(lambda data: [*data, *data]), "2 vectors to 1 texts"),
@@ -351,22 +355,22 @@ def test_one_slow_answer_after_an_outage_leaves_it_alone_again(ledger: CallLedge
         (fails(500), "HTTP 500"),
     ],
 )
-def test_why_an_endpoint_told_nothing_is_said_in_words(ledger: CallLedger, answer: Any, says: str) -> None:
+def test_the_failure_of_an_endpoint_is_explained_in_words(ledger: CallLedger, answer: Any, expected: str) -> None:
     with ModelServer([answer]) as server:
         questions = EndpointQueryEmbedder(at(server.url), ledger)
-        told = questions.embed("rent", questions.model)
-    assert told.vector is None
-    assert says in str(told.why_not)
-    assert not str(told.why_not).startswith("your question")
+        query_vector = questions.embed("rent", questions.model)
+    assert query_vector.vector is None
+    assert expected in str(query_vector.why_not)
+    assert not str(query_vector.why_not).startswith("your question")
 
 
-def test_whatever_goes_wrong_a_search_goes_on(ledger: CallLedger, database: Database) -> None:
+def test_a_closed_database_does_not_stop_a_search(ledger: CallLedger, database: Database) -> None:
     with ModelServer(embeds()) as server:
         questions = EndpointQueryEmbedder(at(server.url), ledger)
         database.close()
-        told = questions.embed("rent", questions.model)
-    assert told.vector is None
-    assert told.why_not
+        answer = questions.embed("rent", questions.model)
+    assert answer.vector is None
+    assert answer.why_not
     assert server.count == 0
 
 

@@ -1,4 +1,4 @@
-"""One order of files out of two lists that measure differently."""
+"""One ranking of files from two lists with different measures."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from chyme.search.ranking.word_and_meaning_fusion import (
 FLOOR = 0.25
 
 
-def worded(*scores: tuple[int, float]) -> list[RankedFile]:
+def by_words(*scores: tuple[int, float]) -> list[RankedFile]:
     return [RankedFile(file_id, score, (), True, False) for file_id, score in scores]
 
 
@@ -32,58 +32,58 @@ def order(words: list[RankedFile], meaning: list[NearFile]) -> list[int]:
     return [file.file_id for file in fuse(words, meaning, FLOOR)]
 
 
-def test_a_file_in_both_lists_stands_before_files_in_one() -> None:
-    assert order(worded((1, 9), (2, 8)), near((3, 0.6), (2, 0.55)))[0] == 2
+def test_a_file_in_both_lists_ranks_before_files_in_one() -> None:
+    assert order(by_words((1, 9), (2, 8)), near((3, 0.6), (2, 0.55)))[0] == 2
 
 
 def test_the_scale_of_a_list_does_not_matter() -> None:
-    words, meaning = worded((1, 9), (2, 8), (3, 2)), near((3, 0.6), (4, 0.5), (1, 0.3))
-    larger = worded((1, 900), (2, 800), (3, 200))
+    words, meaning = by_words((1, 9), (2, 8), (3, 2)), near((3, 0.6), (4, 0.5), (1, 0.3))
+    larger = by_words((1, 900), (2, 800), (3, 200))
     assert order(words, meaning) == order(larger, meaning)
 
 
 def test_without_one_list_the_order_is_that_of_the_other() -> None:
-    assert order(worded((1, 9), (2, 8), (3, 2)), []) == [1, 2, 3]
+    assert order(by_words((1, 9), (2, 8), (3, 2)), []) == [1, 2, 3]
     assert order([], near((3, 0.6), (1, 0.5))) == [3, 1]
     assert order([], []) == []
 
 
 def test_the_only_file_with_the_word_is_not_lost_among_files_that_are_somehow_near() -> None:
-    found = fuse(worded((1, 5.0)), near((2, 0.30), (3, 0.29), (4, 0.28)), FLOOR)
+    found = fuse(by_words((1, 5.0)), near((2, 0.30), (3, 0.29), (4, 0.28)), FLOOR)
     assert found[0].file_id in (1, 2)
     assert {file.file_id for file in found[:2]} == {1, 2}
     assert all(file.score >= 0 for file in found)
 
 
-def test_of_a_full_list_the_absent_are_taken_to_be_as_good_as_the_last() -> None:
-    words = worded(*((number, 200.0 - number) for number in range(DEPTH)))
+def test_files_missing_from_a_full_list_count_as_its_last_file() -> None:
+    words = by_words(*((number, 200.0 - number) for number in range(DEPTH)))
     last = fuse(words, [], FLOOR)[-1]
     assert (last.file_id, last.score) == (DEPTH - 1, 0.0)
-    assert len(fuse(worded(*((number, 1.0) for number in range(DEPTH + 50))), [], FLOOR)) == DEPTH
+    assert len(fuse(by_words(*((number, 1.0) for number in range(DEPTH + 50))), [], FLOOR)) == DEPTH
 
 
-def test_equal_scores_stand_words_first_then_by_file() -> None:
-    assert order(worded((7, 1.0), (5, 1.0)), []) == [5, 7]
-    assert order(worded((7, 5.0)), near((2, 0.5))) == [7, 2]
+def test_equal_scores_are_ordered_words_first_then_by_file() -> None:
+    assert order(by_words((7, 1.0), (5, 1.0)), []) == [5, 7]
+    assert order(by_words((7, 5.0)), near((2, 0.5))) == [7, 2]
 
 
-def test_of_equal_scores_what_is_clearly_near_stands_before_a_name_with_one_of_the_words() -> None:
+def test_a_clearly_near_file_ranks_before_an_equal_match_by_name() -> None:
     by_name = [RankedFile(7, 5.0, (), False, True)]
     assert [file.file_id for file in fuse(by_name, near((9, 0.61)), FLOOR)] == [9, 7]
     assert [file.file_id for file in fuse(by_name, near((9, 0.3)), FLOOR)] == [7, 9]
-    assert [file.file_id for file in fuse(worded((7, 5.0)), near((9, 0.61)), FLOOR)] == [7, 9]
+    assert [file.file_id for file in fuse(by_words((7, 5.0)), near((9, 0.61)), FLOOR)] == [7, 9]
 
 
 def test_words_count_less_when_even_the_best_file_has_little_of_the_question() -> None:
     def first(answered: float) -> int:
-        return fuse(worded((7, 5.0)), near((2, 0.5)), FLOOR, answered)[0].file_id
+        return fuse(by_words((7, 5.0)), near((2, 0.5)), FLOOR, answered)[0].file_id
 
     assert [first(answered) for answered in (0.0, 0.3, 0.49)] == [2, 2, 2]
     assert [first(answered) for answered in (0.5, 0.8, 1.0)] == [7, 7, 7]
-    assert [file.file_id for file in fuse(worded((1, 9), (2, 8), (3, 2)), [], FLOOR, 0.2)] == [1, 2, 3]
+    assert [file.file_id for file in fuse(by_words((1, 9), (2, 8), (3, 2)), [], FLOOR, 0.2)] == [1, 2, 3]
 
 
-def test_how_much_of_a_question_a_file_has_goes_by_how_rare_its_words_are() -> None:
+def test_query_coverage_weighs_words_by_their_rarity() -> None:
     everywhere, rare, nowhere = 90, 1, 0
     assert query_coverage([(everywhere, True), (rare, True)], 100) == 1.0
     assert query_coverage([(everywhere, True), (rare, False)], 100) < 0.05
@@ -100,21 +100,21 @@ def test_files_are_as_near_as_their_nearest_passage() -> None:
     assert [file.file_id for file in near_files(passages, {10: 0.1, 11: 0.1, 12: 0.1, 13: 0.1, 20: 0.2})] == [2, 1]
 
 
-def test_agreed_are_the_nearest_files_that_are_among_the_first_by_words() -> None:
-    words = worded(*((number, 20.0 - number) for number in range(10)))
+def test_files_in_both_are_the_nearest_files_among_the_first_by_words() -> None:
+    words = by_words(*((number, 20.0 - number) for number in range(10)))
     long = [*((number, 0.3) for number in range(100, 140))]
     assert [file.file_id for file in files_in_both(words, near((4, 0.9), (1, 0.8), (0, 0.7), *long))] == [4, 1]
     assert [file.file_id for file in files_in_both(words, near((5, 0.9), (1, 0.8), (0, 0.7), *long))] == [1]
     assert files_in_both(words, near((8, 0.9), (9, 0.8), (0, 0.7), *long)) == []
 
 
-def test_nothing_is_leaned_on_in_a_short_list() -> None:
-    """Whoever is leaned on comes so near that nothing would be left for the others."""
-    assert files_in_both(worded((1, 9.0)), near((1, 0.9), *((number, 0.5) for number in range(2, 30)))) == []
-    assert len(files_in_both(worded((1, 9.0)), near((1, 0.9), *((number, 0.5) for number in range(2, 31))))) == 1
+def test_a_short_list_gives_no_feedback() -> None:
+    """Files used for feedback come so near that no others would remain."""
+    assert files_in_both(by_words((1, 9.0)), near((1, 0.9), *((number, 0.5) for number in range(2, 30)))) == []
+    assert len(files_in_both(by_words((1, 9.0)), near((1, 0.9), *((number, 0.5) for number in range(2, 31))))) == 1
 
 
-def test_a_question_leans_towards_what_it_is_given() -> None:
+def test_feedback_moves_a_question_towards_the_given_vectors() -> None:
     vectors = {1: struct.pack("<2f", 1, 0), 2: struct.pack("<2f", 0, 1)}
     scores = feedback_scores((1.0, 0.0), [vectors[2]], vectors)
     assert scores[1] == pytest.approx(0.894, abs=0.001)

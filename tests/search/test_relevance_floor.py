@@ -1,4 +1,4 @@
-"""How near is near enough: known models by name, others by what the vault tells."""
+"""The minimum similarity of a hit: fixed for known models, measured in the vault for others."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def unit(numbers: list[float]) -> list[float]:
 
 
 def fill(shelf: Shelf, model: str, count: int, lean: float) -> tuple[Embedder, list[float]]:
-    """So many unrelated passages of a model that says everything is somewhat alike; and a question like none."""
+    """Store unrelated passages of a model that finds all texts somewhat similar; return it and a question."""
     random = Random(7)
     embedder = embedders.ensure(shelf.db, model, WIDTH, "now")
 
@@ -44,19 +44,19 @@ def test_a_known_model_has_its_own_floor(shelf: Shelf) -> None:
 
 @pytest.mark.parametrize("lean", [0.0, 1.0, 2.0])
 def test_an_unknown_model_is_measured_against_the_vault(shelf: Shelf, lean: float) -> None:
-    """The same way up from what is unrelated, however alike the model says that everything is."""
+    """The distance to unrelated texts is the same, however similar all texts are for the model."""
     embedder, question = fill(shelf, "another", 300, lean)
     floor = SimilarityThresholds().threshold(shelf.db, embedder, question)
-    untouched = floor * (1 + lean**2) - lean**2  # as if it did not lean
-    assert untouched == pytest.approx(0.06, abs=0.06)
+    without_lean = floor * (1 + lean**2) - lean**2  # the value for a model without this bias
+    assert without_lean == pytest.approx(0.06, abs=0.06)
 
 
-def test_a_vault_of_a_few_passages_tells_nothing(shelf: Shelf) -> None:
+def test_a_vault_of_a_few_passages_is_not_measured(shelf: Shelf) -> None:
     embedder, question = fill(shelf, "another", 3, 1.0)
     assert SimilarityThresholds().threshold(shelf.db, embedder, question) == 0.25
 
 
-def test_a_vault_that_grew_is_looked_at_again(shelf: Shelf) -> None:
+def test_a_vault_that_grew_is_measured_again(shelf: Shelf) -> None:
     floors = SimilarityThresholds()
     embedder, question = fill(shelf, "another", 3, 1.0)
     assert floors.threshold(shelf.db, embedder, question) == 0.25

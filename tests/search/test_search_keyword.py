@@ -1,4 +1,4 @@
-"""search-keyword: every text of a file in passages, each with its place."""
+"""search-keyword: all texts of a file as passages, each with its place."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_it_reads_every_output_whose_change_must_reach_the_index() -> None:
     assert SearchKeyword.outputs == ("search-keyword",)
 
 
-def test_it_waits_for_nothing_that_says_what_a_file_is() -> None:
+def test_it_does_not_wait_for_classification() -> None:
     [search] = [digester for digester in load({}).registry if isinstance(digester, SearchKeyword)]
     assert {"tags", "classify-document", "classify-image", "slug"}.isdisjoint(search.reads)
     assert search.inputs.optional == {
@@ -86,7 +86,7 @@ def test_a_hash_in_a_plain_text_is_no_heading() -> None:
 
 
 @pytest.mark.parametrize(("kind", "data"), [(Kind.OTHER, b"\x00\x01"), (Kind.TEXT, b""), (Kind.TEXT, b" \n\t\n")])
-def test_of_a_file_without_text_there_is_nothing(kind: Kind, data: bytes) -> None:
+def test_a_file_without_text_has_no_content(kind: Kind, data: bytes) -> None:
     output, _ = digest("blob.bin", kind, data)
 
     assert output.content is None
@@ -131,7 +131,7 @@ def test_a_transcript_keeps_seconds_and_speaker() -> None:
     assert passage.place == Place(0, 11, seconds=0.0, until=4.0, speaker="S1")
 
 
-def test_the_corrected_transcript_stands_for_the_raw_one() -> None:
+def test_the_corrected_transcript_replaces_the_raw_one() -> None:
     raw, clean = transcript("speech-recognition", "helo"), transcript("speech-recognition-cleanup", "hello")
     summary = upstream("speech-recognition-summary", "A greeting.")
     _, content = digest("talk.mp3", Kind.AUDIO, b"", raw, clean, summary)
@@ -139,8 +139,8 @@ def test_the_corrected_transcript_stands_for_the_raw_one() -> None:
     assert content["sources"] == ["speech-recognition-cleanup", "speech-recognition-summary"]
 
 
-def test_what_is_said_about_a_file_comes_after_its_own_text() -> None:
-    """So that the passages of the text stay where they are when a caption or a summary comes."""
+def test_texts_about_a_file_come_after_its_own_text() -> None:
+    """The passages of the text keep their position when a caption or a summary is added."""
     own = [
         upstream("image-ocr", "SALE"),
         upstream("image-preview", json.dumps({"title": "Market day"})),
@@ -161,7 +161,7 @@ def test_content_in_another_shape_does_no_harm(content: str) -> None:
     assert all(passage.text for passage in output.passages)
 
 
-def test_the_text_limit_is_kept_and_told() -> None:
+def test_the_text_limit_is_respected_and_noted() -> None:
     output, content = digest("big.txt", Kind.TEXT, b"word " * 1000, text_limit=100)
 
     assert sum(len(passage.text) for passage in output.passages) <= 100
@@ -179,16 +179,16 @@ def test_unspaced_scripts_are_segmented_and_others_are_not() -> None:
     assert output.passages[0].segmented is None
 
 
-def test_characters_no_database_keeps_are_replaced() -> None:
+def test_characters_that_cannot_be_stored_are_replaced() -> None:
     output, _ = digest("a.mp3", Kind.AUDIO, b"", upstream("speech-recognition-summary", "a\ud800b \x00 c"))
 
     assert output.passages[0].text == "a\ufffdb \ufffd c"
 
 
-def test_pages_lead_to_their_page() -> None:
+def test_passages_have_the_number_of_their_page() -> None:
     text = "first page\n\nsecond page"
-    told = upstream("doc-to-markdown", text, (Place(0, 12, page=1), Place(12, 23, page=2)))
-    output, _ = digest("a.pdf", Kind.DOCUMENT, b"", told)
+    markdown = upstream("doc-to-markdown", text, (Place(0, 12, page=1), Place(12, 23, page=2)))
+    output, _ = digest("a.pdf", Kind.DOCUMENT, b"", markdown)
 
     assert [(passage.text, passage.place.page) for passage in output.passages] == [
         ("first page", 1),
@@ -197,14 +197,14 @@ def test_pages_lead_to_their_page() -> None:
 
 
 @pytest.mark.parametrize("name", ["doc-to-markdown", "image-ocr", "url-crawl-content"])
-def test_what_chyme_says_about_a_text_is_no_part_of_it(name: str) -> None:
+def test_notes_of_chyme_are_no_part_of_the_text(name: str) -> None:
     text = "The lease.\n\nThe rent.\n\n> note: page 1 was read from its picture\n\n> note: pages 2-3 are blank"
     output, _ = digest("a.pdf", Kind.DOCUMENT, b"", upstream(name, text, (Place(0, 10, page=1), Place(12, 21, page=2))))
 
-    assert [(one.text, one.place.page) for one in output.passages] == [("The lease.", 1), ("The rent.", 2)]
+    assert [(passage.text, passage.place.page) for passage in output.passages] == [("The lease.", 1), ("The rent.", 2)]
     assert "picture" not in output.words
 
 
-def test_a_note_of_the_file_s_own_is_kept() -> None:
+def test_a_note_in_the_file_itself_is_indexed() -> None:
     output, _ = digest("a.md", Kind.TEXT, b"The rent.\n\n> note: mine")
     assert "> note: mine" in output.passages[0].text

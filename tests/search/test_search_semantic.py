@@ -1,4 +1,4 @@
-"""Everything readable about a file, cut to the window of a model and told by what it means."""
+"""All readable text of a file, cut to the window of a model and embedded."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ ENDPOINT = PassageEmbedding(engine="openai", url="http://127.0.0.1:9/v1", model=
 
 
 @dataclass
-class Read:
-    """A file and what was made of it."""
+class TextSource:
+    """A file and the outputs made from it."""
 
     text: str = ""
     inputs: dict[str, Upstream] = field(default_factory=dict)
     kind: Kind = Kind.TEXT
     name: str = "note.txt"
     scratch: Path = Path()
-    heard: list[float] = field(default_factory=list)
+    reported_progress: list[float] = field(default_factory=list)
     calls: Calls = field(default_factory=FreeCalls)
 
     @property
@@ -58,7 +58,7 @@ class Read:
         return self.inputs.get(name)
 
     def progress(self, fraction: float) -> None:
-        self.heard.append(fraction)
+        self.reported_progress.append(fraction)
 
     def connect(self, host: str, port: int, polite: bool = False) -> socket.socket:
         raise AssertionError("it does not go out")
@@ -67,22 +67,24 @@ class Read:
         raise AssertionError("it does not go out")
 
 
-def having(kind: Kind = Kind.DOCUMENT, **contents: str) -> Read:
-    """A file with outputs of these names, where underscores stand for dashes."""
+def source_with_outputs(kind: Kind = Kind.DOCUMENT, **contents: str) -> TextSource:
+    """Return a file that has outputs with these names; underscores stand for dashes."""
     names = {name.replace("_", "-"): content for name, content in contents.items()}
-    return Read(inputs={name: upstream(name, content) for name, content in names.items()}, kind=kind, name="a.bin")
+    return TextSource(
+        inputs={name: upstream(name, content) for name, content in names.items()}, kind=kind, name="a.bin"
+    )
 
 
-class Plain:
-    """Counts words, reads everything but Greek, and means the number of a text's letters."""
+class PlainModel:
+    """Counts words as tokens, reads everything except Greek; the vector of a text contains its length."""
 
     model, dimension, window = "all-minilm-l6-v2 384 int8", 2, 20
 
     def __init__(self) -> None:
-        self.asked: list[list[str]] = []
+        self.batches: list[list[str]] = []
 
     def embed(self, texts: Sequence[str]) -> bytes:
-        self.asked.append(list(texts))
+        self.batches.append(list(texts))
         return b"".join(struct.pack("<2f", 1.0, len(text)) for text in texts)
 
     def count_tokens(self, text: str) -> int:
@@ -93,159 +95,182 @@ class Plain:
 
 
 @pytest.fixture
-def plain() -> Plain:
-    return Plain()
+def plain() -> PlainModel:
+    return PlainModel()
 
 
-def by(model: Plain, most_passages: int = 100, text_limit: int = 100_000) -> SearchSemantic:
-    """The digester with this model in the place of the one in the weights."""
+def digester_with(model: PlainModel, most_passages: int = 100, text_limit: int = 100_000) -> SearchSemantic:
+    """Return the digester with this model instead of the real one from the weights."""
     return SearchSemantic(None, most_passages, text_limit, lambda _settings: model)
 
 
-def digest(source: Read, digester: SearchSemantic) -> tuple[Output, dict[str, Any]]:
+def digest(source: TextSource, digester: SearchSemantic) -> tuple[Output, dict[str, Any]]:
     (output,) = digester.digest(source)
     return output, json.loads(output.content or "null")
 
 
-def test_every_text_is_cut_by_itself_and_keeps_its_place(plain: Plain) -> None:
-    source = having(doc_to_markdown="# Lease\n\nThe rent is due.", url_crawl_summary="A lease.")
+def test_every_text_is_cut_by_itself_and_keeps_its_place(plain: PlainModel) -> None:
+    source = source_with_outputs(doc_to_markdown="# Lease\n\nThe rent is due.", url_crawl_summary="A lease.")
     source.inputs["doc-to-markdown"] = replace(source.inputs["doc-to-markdown"], places=(Place(0, 30, page=2),))
-    output, told = digest(source, by(plain))
+    output, content = digest(source, digester_with(plain))
 
-    assert [(one.source, one.ordinal, one.text) for one in output.passages] == [
+    assert [(passage.source, passage.ordinal, passage.text) for passage in output.passages] == [
         ("doc-to-markdown", 0, "# Lease\n\nThe rent is due."),
         ("url-crawl-summary", 1, "A lease."),
     ]
     assert output.passages[0].place.page == 2
-    assert told["sources"] == ["doc-to-markdown", "url-crawl-summary"]
-    assert (told["indexed"], told["passages"]) == (True, 2)
+    assert content["sources"] == ["doc-to-markdown", "url-crawl-summary"]
+    assert (content["indexed"], content["passages"]) == (True, 2)
 
 
-def test_the_title_stands_before_every_passage_and_is_no_part_of_it(plain: Plain) -> None:
+def test_the_title_comes_before_every_passage_and_is_no_part_of_it(plain: PlainModel) -> None:
     text = "# Lease of a flat\n\nThe rent is due on the first day of every month, by transfer to the account below."
-    output, _ = digest(having(doc_to_markdown=f"{text}\n\n{'It is kept. ' * 9}"), by(plain))
+    output, _ = digest(source_with_outputs(doc_to_markdown=f"{text}\n\n{'It is kept. ' * 9}"), digester_with(plain))
 
     assert len(output.passages) > 1
-    assert plain.asked == [[f"Lease of a flat\n{one.text}" for one in output.passages]]
+    assert plain.batches == [[f"Lease of a flat\n{passage.text}" for passage in output.passages]]
     assert output.passages[0].text.startswith("# Lease of a flat")
 
 
 @pytest.mark.parametrize(
     ("source", "title"),
     [
-        (having(Kind.URL, url_crawl_content="We sell it.", url_metadata='{"title": "Used boats"}'), "Used boats"),
-        (having(Kind.IMAGE, image_ocr="for you", image_preview='{"title": "My garden in May"}'), "My garden in May"),
         (
-            having(
+            source_with_outputs(Kind.URL, url_crawl_content="We sell it.", url_metadata='{"title": "Used boats"}'),
+            "Used boats",
+        ),
+        (
+            source_with_outputs(Kind.IMAGE, image_ocr="for you", image_preview='{"title": "My garden in May"}'),
+            "My garden in May",
+        ),
+        (
+            source_with_outputs(
                 Kind.AUDIO,
                 speech_recognition='{"language": "en", "segments": [{"start": 0, "end": 1, "text": "It was."}]}',
                 media_preview='{"tags": {"title": "Songs of the sea"}}',
             ),
             "Songs of the sea",
         ),
-        (Read("# Winter tyres\n\nBooked.", name="holiday.md"), "Winter tyres"),
+        (TextSource("# Winter tyres\n\nBooked.", name="holiday.md"), "Winter tyres"),
     ],
     ids=["page", "picture", "recording", "note"],
 )
-def test_the_title_is_the_file_s_own_whatever_it_is_called_and_classified(
-    plain: Plain, source: Read, title: str
+def test_the_title_comes_from_the_file_and_not_from_its_name_or_classification(
+    plain: PlainModel, source: TextSource, title: str
 ) -> None:
-    digest(source, by(plain))
+    digest(source, digester_with(plain))
     classified = json.dumps({"title": "What a model says"})
     source.inputs["classify-document"] = upstream("classify-document", classified)
     source.inputs["classify-image"] = upstream("classify-image", classified)
-    digest(replace(source, name="other.bin"), by(plain))
+    digest(replace(source, name="other.bin"), digester_with(plain))
 
-    assert plain.asked[0] == plain.asked[1]
-    assert all(text.startswith(f"{title}\n") for text in plain.asked[0])
+    assert plain.batches[0] == plain.batches[1]
+    assert all(text.startswith(f"{title}\n") for text in plain.batches[0])
 
 
-def test_passages_that_have_their_vectors_are_not_embedded_again(plain: Plain) -> None:
-    source = having(Kind.URL, url_crawl_content="one two six. " * 60)
-    first, _ = digest(source, by(plain))
-    before = ReusablePassages(Plain.dimension, frozenset(passage_hash(one.text) for one in first.passages)).as_json()
+def test_passages_that_have_their_vectors_are_not_embedded_again(plain: PlainModel) -> None:
+    source = source_with_outputs(Kind.URL, url_crawl_content="one two six. " * 60)
+    first, _ = digest(source, digester_with(plain))
+    before = ReusablePassages(
+        PlainModel.dimension, frozenset(passage_hash(passage.text) for passage in first.passages)
+    ).as_json()
     source.inputs |= {
         EMBEDDED_BEFORE: upstream(EMBEDDED_BEFORE, before),
         "url-crawl-summary": upstream("url-crawl-summary", "A page about numbers."),
     }
-    plain.asked.clear()
-    (second,), many = by(plain).digest(source), by(plain).digest_many([source, Read("one")])
+    plain.batches.clear()
+    (second,), many = digester_with(plain).digest(source), digester_with(plain).digest_many([source, TextSource("one")])
 
     assert second.passages[:-1] == first.passages
-    assert [text.rpartition("\n")[2] for text in plain.asked[0]] == ["A page about numbers."]
+    assert [text.rpartition("\n")[2] for text in plain.batches[0]] == ["A page about numbers."]
     assert second.embedded is not None
     assert second.embedded.reused == tuple(range(len(first.passages)))
-    assert len(second.embedded.vectors) == Plain.dimension * 4
+    assert len(second.embedded.vectors) == PlainModel.dimension * 4
     assert many[0] == [second]
 
 
-def test_a_long_title_is_cut(plain: Plain) -> None:
+def test_a_long_title_is_cut(plain: PlainModel) -> None:
     title = "all about boats " * 20
-    digest(having(Kind.URL, url_crawl_content="words", url_metadata=json.dumps({"title": title})), by(plain))
-    assert plain.asked[0][0] == title[:TITLE_CHARACTERS] + "\nwords"
+    digest(
+        source_with_outputs(Kind.URL, url_crawl_content="words", url_metadata=json.dumps({"title": title})),
+        digester_with(plain),
+    )
+    assert plain.batches[0][0] == title[:TITLE_CHARACTERS] + "\nwords"
 
 
-def test_the_vectors_come_in_the_order_of_the_passages(plain: Plain) -> None:
-    output, told = digest(Read("one two six. " * 60), by(plain))
+def test_the_vectors_come_in_the_order_of_the_passages(plain: PlainModel) -> None:
+    output, content = digest(TextSource("one two six. " * 60), digester_with(plain))
 
     assert output.embedded is not None
     assert len(output.passages) > 5
-    expected = b"".join(struct.pack("<2f", 1.0, len(text)) for text in plain.asked[0])
+    expected = b"".join(struct.pack("<2f", 1.0, len(text)) for text in plain.batches[0])
     assert output.embedded.vectors == expected
-    assert (output.embedded.model, output.embedded.dimension) == (told["model"], told["dimension"]) == (Plain.model, 2)
-    assert all(len(one.text.split()) <= Plain.window for one in output.passages)
+    assert (
+        (output.embedded.model, output.embedded.dimension)
+        == (content["model"], content["dimension"])
+        == (PlainModel.model, 2)
+    )
+    assert all(len(passage.text.split()) <= PlainModel.window for passage in output.passages)
 
 
 @pytest.mark.parametrize("text", ["T", "1 2 3", "> note: no words were found on page 1"])
-def test_what_has_no_word_of_its_own_is_not_embedded(plain: Plain, text: str) -> None:
-    output, _ = digest(having(doc_to_markdown=text), by(plain))
+def test_a_text_without_a_word_of_its_own_is_not_embedded(plain: PlainModel, text: str) -> None:
+    output, _ = digest(source_with_outputs(doc_to_markdown=text), digester_with(plain))
 
-    assert (output.content, output.passages, plain.asked) == (None, (), [])
+    assert (output.content, output.passages, plain.batches) == (None, (), [])
 
 
-def test_the_limit_of_passages_is_kept_and_told(plain: Plain) -> None:
-    output, told = digest(Read("one two six. " * 60), by(plain, most_passages=3))
+def test_the_limit_of_passages_is_respected_and_noted(plain: PlainModel) -> None:
+    output, content = digest(TextSource("one two six. " * 60), digester_with(plain, most_passages=3))
 
     assert len(output.passages) == 3
-    assert told["note"].startswith("first 3 passages embedded, ")
+    assert content["note"].startswith("first 3 passages embedded, ")
 
 
-def test_the_limit_of_text_is_told(plain: Plain) -> None:
-    _, told = digest(having(doc_to_markdown="word " * 100), by(plain, text_limit=50))
-    assert "first 50 characters indexed" in told["note"]
+def test_the_limit_of_text_is_noted(plain: PlainModel) -> None:
+    _, content = digest(source_with_outputs(doc_to_markdown="word " * 100), digester_with(plain, text_limit=50))
+    assert "first 50 characters indexed" in content["note"]
 
 
-def test_what_the_model_cannot_read_is_left_out_and_counted(plain: Plain) -> None:
-    output, told = digest(having(doc_to_markdown="readable", url_crawl_summary="ααα"), by(plain))
+def test_passages_that_the_model_cannot_read_are_left_out_and_counted(plain: PlainModel) -> None:
+    output, content = digest(
+        source_with_outputs(doc_to_markdown="readable", url_crawl_summary="ααα"), digester_with(plain)
+    )
 
-    assert [one.text for one in output.passages] == ["readable"]
-    assert (told["sources"], told["note"]) == (
+    assert [passage.text for passage in output.passages] == ["readable"]
+    assert (content["sources"], content["note"]) == (
         ["doc-to-markdown"],
         "1 in a script or language that the model cannot read",
     )
 
 
-def test_a_corrected_transcript_takes_the_place_of_the_first(plain: Plain) -> None:
+def test_a_corrected_transcript_takes_the_place_of_the_first(plain: PlainModel) -> None:
     first = json.dumps({"segments": [{"start": 1.0, "end": 2.0, "text": "wrods", "speaker": "speaker-1"}]})
     better = json.dumps({"segments": [{"start": 1.0, "end": 2.0, "text": "words", "speaker": "speaker-1"}]})
-    output, _ = digest(having(Kind.AUDIO, speech_recognition=first, speech_recognition_cleanup=better), by(plain))
+    output, _ = digest(
+        source_with_outputs(Kind.AUDIO, speech_recognition=first, speech_recognition_cleanup=better),
+        digester_with(plain),
+    )
 
-    assert [(one.text, one.place.seconds) for one in output.passages] == [("words", 1.0)]
+    assert [(passage.text, passage.place.seconds) for passage in output.passages] == [("words", 1.0)]
 
 
-def test_the_same_text_is_known_again_whatever_the_title_and_the_window(plain: Plain) -> None:
-    one = digest(having(doc_to_markdown="one two six. " * 60), by(plain))[1]
-    two = digest(
-        having(doc_to_markdown="one two six. " * 60, media_preview='{"tags": {"title": "Some other title"}}'), by(plain)
+def test_the_hash_of_the_same_text_does_not_depend_on_the_title(plain: PlainModel) -> None:
+    plain_content = digest(source_with_outputs(doc_to_markdown="one two six. " * 60), digester_with(plain))[1]
+    titled_content = digest(
+        source_with_outputs(
+            doc_to_markdown="one two six. " * 60, media_preview='{"tags": {"title": "Some other title"}}'
+        ),
+        digester_with(plain),
     )[1]
-    other = digest(having(doc_to_markdown="one two ten. " * 60), by(plain))[1]
+    other_content = digest(source_with_outputs(doc_to_markdown="one two ten. " * 60), digester_with(plain))[1]
 
-    assert one["text_hash"] == two["text_hash"] != other["text_hash"]
+    assert plain_content["text_hash"] == titled_content["text_hash"] != other_content["text_hash"]
 
 
 def test_a_file_without_text_needs_no_model(tmp_path: Path) -> None:
     digester = SearchSemantic(PassageEmbedding(weights_dir=str(tmp_path)))
-    output, _ = digest(having(Kind.IMAGE, image_preview='{"title": "x"}', image_ocr=" \n"), digester)
+    output, _ = digest(source_with_outputs(Kind.IMAGE, image_preview='{"title": "x"}', image_ocr=" \n"), digester)
 
     assert (output.content, output.passages, output.embedded) == (None, (), None)
 
@@ -253,58 +278,58 @@ def test_a_file_without_text_needs_no_model(tmp_path: Path) -> None:
 def test_without_weights_it_says_how_to_get_them_for_each_file(tmp_path: Path) -> None:
     digester = SearchSemantic(PassageEmbedding(weights_dir=str(tmp_path)))
     with pytest.raises(EngineUnavailable, match=r"note\.txt: .*run 'chyme weights embedding'"):
-        digester.digest(Read("words"))
+        digester.digest(TextSource("words"))
 
-    made = digester.digest_many([Read("words"), Read(""), Read("more", name="b.txt")])
-    assert isinstance(made[0], EngineUnavailable)
-    assert isinstance(made[1], list)
-    assert str(made[2]).startswith("b.txt: ")
-
-
-def test_many_files_are_embedded_in_one_go_and_each_gets_its_own(plain: Plain) -> None:
-    sources = [Read("one"), Read(""), Read("one two six. " * 60), Read("three words here")]
-    alone = [by(plain).digest(source) for source in sources]
-    plain.asked.clear()
-
-    assert by(plain).digest_many(sources) == alone
-    assert len(plain.asked) == 1
+    results = digester.digest_many([TextSource("words"), TextSource(""), TextSource("more", name="b.txt")])
+    assert isinstance(results[0], EngineUnavailable)
+    assert isinstance(results[1], list)
+    assert str(results[2]).startswith("b.txt: ")
 
 
-def test_a_long_text_tells_how_far_it_is(plain: Plain) -> None:
-    source = Read("one two six. " * 2000)
-    digest(source, by(plain, 1000))
-    assert source.heard == sorted(source.heard)
-    assert (len(source.heard), source.heard[-1]) == (len(plain.asked), 1.0)
-    assert len(source.heard) > 1
+def test_many_files_are_embedded_in_one_go_and_each_gets_its_own(plain: PlainModel) -> None:
+    sources = [TextSource("one"), TextSource(""), TextSource("one two six. " * 60), TextSource("three words here")]
+    alone = [digester_with(plain).digest(source) for source in sources]
+    plain.batches.clear()
+
+    assert digester_with(plain).digest_many(sources) == alone
+    assert len(plain.batches) == 1
+
+
+def test_a_long_text_reports_its_progress(plain: PlainModel) -> None:
+    source = TextSource("one two six. " * 2000)
+    digest(source, digester_with(plain, 1000))
+    assert source.reported_progress == sorted(source.reported_progress)
+    assert (len(source.reported_progress), source.reported_progress[-1]) == (len(plain.batches), 1.0)
+    assert len(source.reported_progress) > 1
 
 
 def test_the_time_grows_with_the_text() -> None:
     digester = SearchSemantic()
-    note, long = digester.time_limit(Read("x")), digester.time_limit(Read("x" * 500_000))
-    assert note < long < digester.time_limit(having(Kind.AUDIO))
-    page = digester.time_limit(having(Kind.URL, url_crawl_content="x" * 500_000))
-    assert digester.time_limit(having(Kind.URL, url_crawl_content="x")) < page
+    note, long = digester.time_limit(TextSource("x")), digester.time_limit(TextSource("x" * 500_000))
+    assert note < long < digester.time_limit(source_with_outputs(Kind.AUDIO))
+    page = digester.time_limit(source_with_outputs(Kind.URL, url_crawl_content="x" * 500_000))
+    assert digester.time_limit(source_with_outputs(Kind.URL, url_crawl_content="x")) < page
 
 
 def test_which_files_and_where_it_runs() -> None:
-    here, there = SearchSemantic(), SearchSemantic(ENDPOINT)
-    file = Read().file
+    local, remote = SearchSemantic(), SearchSemantic(ENDPOINT)
+    file = TextSource().file
 
-    assert {kind for kind in Kind if not here.can_digest(replace(file, kind=kind))} == {Kind.OTHER}
-    assert (here.runs.lane, here.waits_for(file), here.asks(file), here.runs.gathers) == (
+    assert {kind for kind in Kind if not local.can_digest(replace(file, kind=kind))} == {Kind.OTHER}
+    assert (local.runs.lane, local.waits_for(file), local.asks(file), local.runs.gathers) == (
         Lane.MEANING,
         False,
         None,
         True,
     )
-    assert (there.runs.lane, there.waits_for(file), there.asks(file)) == (Lane.MODEL, True, ASKS)
+    assert (remote.runs.lane, remote.waits_for(file), remote.asks(file)) == (Lane.MODEL, True, ASKS)
     assert not SearchSemantic.promises.counts
 
 
 @pytest.mark.parametrize("name", ["image_preview", "media_preview"])
-def test_what_a_preview_says_is_no_passage(plain: Plain, name: str) -> None:
-    told = json.dumps({"title": "Harbour", "description": "A pier.", "tags": {"title": "Harbour"}})
-    output, _ = digest(having(Kind.IMAGE, **{name: told}), by(plain))
+def test_the_text_of_a_preview_is_not_a_passage(plain: PlainModel, name: str) -> None:
+    preview = json.dumps({"title": "Harbour", "description": "A pier.", "tags": {"title": "Harbour"}})
+    output, _ = digest(source_with_outputs(Kind.IMAGE, **{name: preview}), digester_with(plain))
     assert output.passages == ()
 
 
@@ -319,43 +344,47 @@ def test_the_recipe_follows_the_model_and_the_limits(tmp_path: Path) -> None:
     assert len(recipes) == 5
 
 
-def test_a_service_is_sent_what_a_child_has_cut(tmp_path: Path) -> None:
+def test_a_service_receives_the_passages_that_a_child_has_cut(tmp_path: Path) -> None:
     with ModelServer(embeds()) as server:
         digester = SearchSemantic(replace(ENDPOINT, url=server.url))
         source = replace(
-            having(Kind.URL, url_crawl_content="α two six. " * 60, url_metadata='{"title": "Two of them"}'),
+            source_with_outputs(
+                Kind.URL, url_crawl_content="α two six. " * 60, url_metadata='{"title": "Two of them"}'
+            ),
             scratch=tmp_path,
         )
         digester.prepare(source)
-        output, told = digest(replace(source, inputs={}), digester)
+        output, content = digest(replace(source, inputs={}), digester)
 
     assert output.embedded is not None
-    assert [texts_of(asked) for asked in server.requests] == [[f"Two of them\n{one.text}" for one in output.passages]]
+    assert [texts_of(request) for request in server.requests] == [
+        [f"Two of them\n{passage.text}" for passage in output.passages]
+    ]
     assert (output.embedded.model, output.embedded.dimension) == (digester.settings.model_name, SIZE)
-    assert (told["passages"], told["dimension"]) == (len(output.passages), SIZE)
-    assert told["sources"] == ["url-crawl-content", "url-metadata"]
+    assert (content["passages"], content["dimension"]) == (len(output.passages), SIZE)
+    assert content["sources"] == ["url-crawl-content", "url-metadata"]
     assert len(output.passages) > 1
 
 
 @pytest.mark.parametrize("data", [b"", b"{}", b'{"title": "t", "output": ["other", null, 0, []]}\n', b"\xff" * 9])
-def test_what_a_child_left_is_not_trusted(tmp_path: Path, data: bytes) -> None:
+def test_prepared_data_of_a_child_is_not_trusted(tmp_path: Path, data: bytes) -> None:
     (tmp_path / PREPARED_FILE).write_bytes(data)
     with pytest.raises(ChildCrashed):
-        SearchSemantic(ENDPOINT).digest(Read(scratch=tmp_path))
+        SearchSemantic(ENDPOINT).digest(TextSource(scratch=tmp_path))
 
 
 def test_a_private_file_is_not_sent_and_says_so() -> None:
-    (output,) = SearchSemantic(ENDPOINT).without_model(Read("secret"))
-    told = json.loads(output.content or "")
-    assert (told["indexed"], told["passages"], output.passages, output.embedded) == (False, 0, (), None)
-    assert "private" in told["note"]
+    (output,) = SearchSemantic(ENDPOINT).without_model(TextSource("secret"))
+    content = json.loads(output.content or "")
+    assert (content["indexed"], content["passages"], output.passages, output.embedded) == (False, 0, (), None)
+    assert "private" in content["note"]
 
 
-def test_who_was_to_read_a_private_file_is_told_and_which_text_that_was(plain: Plain) -> None:
-    (output,) = SearchSemantic(ENDPOINT).without_model(Read("secret"))
-    told = json.loads(output.content or "")
-    assert told["model"] == ENDPOINT.model_name
-    assert told["text_hash"] == digest(Read("secret"), by(plain))[1]["text_hash"]
+def test_the_digest_of_a_private_file_names_the_model_and_the_hash_of_its_text(plain: PlainModel) -> None:
+    (output,) = SearchSemantic(ENDPOINT).without_model(TextSource("secret"))
+    content = json.loads(output.content or "")
+    assert content["model"] == ENDPOINT.model_name
+    assert content["text_hash"] == digest(TextSource("secret"), digester_with(plain))[1]["text_hash"]
 
 
 def test_a_child_knows_how_to_prepare_it() -> None:
@@ -363,20 +392,20 @@ def test_a_child_knows_how_to_prepare_it() -> None:
 
 
 @pytest.mark.parametrize("name", ["search-keyword", "search-semantic"])
-def test_the_docs_name_every_field_of_search_digests_and_no_other(plain: Plain, name: str) -> None:
-    digester = by(plain, text_limit=200) if name == "search-semantic" else SearchKeyword(text_limit=200)
-    (output,) = digester.digest(Read("Some words of a note. " * 40))  # too long, so that there is a note
+def test_the_docs_name_every_field_of_search_digests_and_no_other(plain: PlainModel, name: str) -> None:
+    digester = digester_with(plain, text_limit=200) if name == "search-semantic" else SearchKeyword(text_limit=200)
+    (output,) = digester.digest(TextSource("Some words of a note. " * 40))  # too long, so there is a note
     page = (Path(__file__).parents[2] / "docs/digests.md").read_text()
     section = page.partition(f"## `{name}`\n")[2].partition("\n## ")[0]
     fields = set(re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE))
-    shown = json.loads(section.partition("```json\n")[2].partition("```")[0])
+    example = json.loads(section.partition("```json\n")[2].partition("```")[0])
 
     assert set(json.loads(output.content or "")) == fields
-    assert set(shown) == fields - {"note"}
+    assert set(example) == fields - {"note"}
 
 
 @pytest.mark.skipif(path_of(EMBEDDING) is None, reason="needs the weights: run 'chyme weights embedding'")
-def test_the_real_model_says_that_like_texts_mean_alike() -> None:
-    output, told = digest(Read("The flat is rented for two years.\n\n" * 3), SearchSemantic())
+def test_the_real_model_embeds_every_passage() -> None:
+    output, content = digest(TextSource("The flat is rented for two years.\n\n" * 3), SearchSemantic())
     assert output.embedded is not None
-    assert told["dimension"] * 4 * len(output.passages) == len(output.embedded.vectors)
+    assert content["dimension"] * 4 * len(output.passages) == len(output.embedded.vectors)

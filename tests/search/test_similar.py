@@ -1,4 +1,4 @@
-"""More like this: files near to a whole file."""
+"""Files similar to a whole file."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from chyme.errors import UsageError
 from chyme.model import Kind
 from chyme.search.results import as_json
 
-pytestmark = pytest.mark.slow  # a little each, and they are many
+pytestmark = pytest.mark.slow  # each takes little time, but there are many
 
 
 @pytest.fixture
@@ -34,20 +34,20 @@ def test_files_that_mean_the_same_are_found_and_never_the_file_itself(notes: Mea
     assert similar(notes, "budget.txt") == []
 
 
-def test_the_passage_most_alike_is_shown(notes: MeaningShelf) -> None:
+def test_the_most_similar_passage_is_listed(notes: MeaningShelf) -> None:
     long = "\n\n".join(["numbers " * 190, "The vehicle and its tyres and the engine.", "numbers " * 190])
     notes.put_meant("long.txt", long)
     hit = next(hit for hit in notes.index.similar("car.txt").hits if hit.path == "long.txt")
     assert long[hit.passages[0].place.start : hit.passages[0].place.end].count("vehicle") == 1
 
 
-def test_a_long_file_is_like_others_for_one_of_its_passages_too(notes: MeaningShelf) -> None:
+def test_a_long_file_is_similar_to_a_file_that_matches_one_of_its_passages(notes: MeaningShelf) -> None:
     parts = ["The recipe of a soup with lentils. " * 25, *["The whale of the ocean. " * 35] * 9]
     notes.put_meant("both.txt", "\n\n".join(parts))
     assert "soup.txt" in similar(notes, "both.txt")
 
 
-def test_copies_stand_as_one_and_a_copy_of_the_file_is_marked(notes: MeaningShelf) -> None:
+def test_copies_are_one_hit_and_a_copy_of_the_file_itself_is_marked(notes: MeaningShelf) -> None:
     notes.put_meant("car (1).txt", "The vehicle needs new tyres.", hash_="car.txt")
     notes.put_meant("old/garage.txt", "The garage looks after the engine of the automobile.", hash_="garage.txt")
     hits = {hit.path: hit for hit in notes.index.similar("car.txt").hits}
@@ -56,9 +56,9 @@ def test_copies_stand_as_one_and_a_copy_of_the_file_is_marked(notes: MeaningShel
     (garage,) = [hit for path, hit in hits.items() if path != "car (1).txt"]
     assert {garage.path, *garage.copies} == {"garage.txt", "old/garage.txt"}
     assert garage.why == ("meaning",)
-    told = as_json(notes.index.similar("car.txt"))["hits"]
-    assert isinstance(told, list)
-    assert sorted(len(hit["copies"]) for hit in told) == [0, 1]
+    hits_as_json = as_json(notes.index.similar("car.txt"))["hits"]
+    assert isinstance(hits_as_json, list)
+    assert sorted(len(hit["copies"]) for hit in hits_as_json) == [0, 1]
 
 
 def test_pages_of_similar_files_neither_repeat_nor_miss(notes: MeaningShelf) -> None:
@@ -69,7 +69,7 @@ def test_pages_of_similar_files_neither_repeat_nor_miss(notes: MeaningShelf) -> 
     assert {page.total for page in pages} == {13}
 
 
-def test_without_vectors_title_and_tags_are_compared_and_that_is_told(notes: MeaningShelf) -> None:
+def test_without_vectors_title_and_tags_are_compared_and_a_note_says_so(notes: MeaningShelf) -> None:
     notes.put("scan.pdf", title="Annual report of the harbour", tags=["port authority"], hash_="scan")
     notes.put("harbour.txt", "the harbour opens", hash_="harbour")
     notes.put("tagged.txt", tags=["port authority"], hash_="tagged")
@@ -79,7 +79,7 @@ def test_without_vectors_title_and_tags_are_compared_and_that_is_told(notes: Mea
     assert result.notes == ("what this file means is not known (yet); compared by its title and tags",)
 
 
-def settled(notes: MeaningShelf, file_id: int, status: str, content: str | None) -> None:
+def add_digest(notes: MeaningShelf, file_id: int, status: str, content: str | None) -> None:
     notes.db.execute(
         """
         INSERT INTO digests (id, file_id, file_path, digester, status, content, settled, created_at, updated_at)
@@ -89,17 +89,17 @@ def settled(notes: MeaningShelf, file_id: int, status: str, content: str | None)
     )
 
 
-def test_a_file_that_was_read_and_has_no_text_is_said_to_have_none(notes: MeaningShelf) -> None:
+def test_a_note_says_that_a_file_has_no_text(notes: MeaningShelf) -> None:
     empty = "this file has no text that could be compared; compared by its title and tags"
-    settled(notes, notes.put("blank.png", kind=Kind.IMAGE, hash_="blank"), "completed", '{"passages": 0}')
-    settled(notes, notes.put("tool.bin", kind=Kind.OTHER, hash_="tool"), "skipped", None)
-    settled(notes, notes.put("other.txt", hash_="other"), "completed", '{"passages": 3}')  # by another embedder
+    add_digest(notes, notes.put("blank.png", kind=Kind.IMAGE, hash_="blank"), "completed", '{"passages": 0}')
+    add_digest(notes, notes.put("tool.bin", kind=Kind.OTHER, hash_="tool"), "skipped", None)
+    add_digest(notes, notes.put("other.txt", hash_="other"), "completed", '{"passages": 3}')  # by another embedder
     assert notes.index.similar("blank.png").notes == (empty,)
     assert notes.index.similar("tool.bin").notes == (empty,)
     assert "not known (yet)" in notes.index.similar("other.txt").notes[0]
 
 
-def test_what_is_compared_by_words_shows_which(notes: MeaningShelf) -> None:
+def test_a_hit_found_by_words_marks_them(notes: MeaningShelf) -> None:
     notes.put("scan.pdf", title="The harbour", hash_="scan")
     notes.put("boats.txt", "Many boats lie in the harbour of the town.", hash_="harbour")
     (hit,) = notes.index.similar("scan.pdf").hits
@@ -107,7 +107,7 @@ def test_what_is_compared_by_words_shows_which(notes: MeaningShelf) -> None:
 
 
 @pytest.mark.parametrize("path", ["in", "in/", "in/deep"])
-def test_a_folder_is_said_to_be_one(notes: MeaningShelf, path: str) -> None:
+def test_a_folder_is_refused_with_a_message_that_it_is_a_folder(notes: MeaningShelf, path: str) -> None:
     notes.put_meant("in/deep/car.txt", "tyres")
     with pytest.raises(UsageError, match="is a folder"):
         notes.index.similar(path)

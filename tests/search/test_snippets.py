@@ -1,4 +1,4 @@
-"""A snippet shows the telling bit and marks what the index matched."""
+"""A snippet contains the most relevant part and marks what the index matched."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_unfinished_words_are_marked_whole() -> None:
     assert marked("The gardeners came", "gard", typing=True) == ["gardeners"]
 
 
-def test_the_stretch_with_most_different_words_is_shown() -> None:
+def test_a_snippet_is_the_part_with_most_different_words() -> None:
     text = "apple apple apple " + "filler " * 100 + "an apple and a pear " + "filler " * 100
 
     snippet = cut_snippet(text, parse("apple pear").terms, length=80)
@@ -82,9 +82,9 @@ def test_marks_are_in_order_and_inside(text: str, question: str, length: int) ->
 
 def test_a_word_in_a_page_without_spaces_is_found_in_time_that_grows_with_the_page() -> None:
     def seconds(text: str) -> float:
-        begun = time.process_time()
+        start = time.process_time()
         assert find(text, (Term("アイ"),)) == [(1000, 1002)]
-        return time.process_time() - begun
+        return time.process_time() - start
 
     around = "日" * 1000
     assert seconds(around + "ｱｲ" + around * 4) < 50 * max(seconds(around + "アイ" + around * 4), 0.001)

@@ -1,4 +1,4 @@
-"""Mistyped words find the words that were meant."""
+"""Mistyped words lead to the intended words."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from chyme.search.query.spelling import (
 
 
 @pytest.mark.parametrize(
-    ("typed", "meant"),
+    ("typed", "intended"),
     [
         ("lettice", "lettuce"),
         ("recieve", "receive"),
@@ -27,25 +27,25 @@ from chyme.search.query.spelling import (
         ("accommidationn", "accommodation"),
     ],
 )
-def test_both_sides_meet(typed: str, meant: str) -> None:
-    assert lookups(typed) & deletions(meant)
-    assert nearest(typed, [meant])
+def test_a_mistyped_word_leads_to_the_intended_one(typed: str, intended: str) -> None:
+    assert lookups(typed) & deletions(intended)
+    assert nearest(typed, [intended])
 
 
 @given(st.text(alphabet="abc", min_size=4, max_size=10), st.integers(0, 9), st.sampled_from("abcx"))
-def test_one_error_is_always_within_reach(word: str, at: int, letter: str) -> None:
+def test_a_word_with_one_error_is_always_found(word: str, at: int, letter: str) -> None:
     for typed in (word[:at] + letter + word[at:], word[:at] + word[at + 1 :], word[:at] + letter + word[at + 1 :]):
         assert distance(typed, word) <= 1
         assert lookups(typed) & deletions(word)
 
 
 @given(st.text(alphabet="abc", max_size=8), st.text(alphabet="abc", max_size=8))
-def test_distance_is_the_same_both_ways_and_nought_for_equals_only(one: str, other: str) -> None:
-    assert distance(one, other) == distance(other, one)
-    assert (distance(one, other) == 0) == (one == other)
+def test_distance_is_symmetric_and_zero_only_for_equal_words(first: str, second: str) -> None:
+    assert distance(first, second) == distance(second, first)
+    assert (distance(first, second) == 0) == (first == second)
 
 
-def test_nearest_comes_first_and_the_far_not_at_all() -> None:
+def test_near_words_are_sorted_by_distance_and_far_words_left_out() -> None:
     assert nearest("house", ["mouse", "horse", "hoses", "elephant"]) == [(1, "horse"), (1, "mouse")]
 
 
@@ -55,14 +55,14 @@ def test_words_worth_remembering() -> None:
 
 
 @pytest.mark.parametrize(
-    ("typed", "meant"),
+    ("typed", "intended"),
     [
         *[("dentits", "dentist"), ("lettice", "lettuce"), ("tomatos", "tomatoes"), ("soop", "soup"), ("csot", "cost")],
         *[("accomodatoin", "accommodation"), ("recieveing", "receiving"), ("definately", "definitely")],
     ],
 )
-def test_what_is_no_word_of_its_own_is_surely_a_typing_error(typed: str, meant: str) -> None:
-    assert is_certain_correction(typed, meant, alone=True)
+def test_a_typed_text_that_is_no_word_is_certainly_an_error(typed: str, intended: str) -> None:
+    assert is_certain_correction(typed, intended, alone=True)
 
 
 @pytest.mark.parametrize(
@@ -72,10 +72,10 @@ def test_what_is_no_word_of_its_own_is_surely_a_typing_error(typed: str, meant: 
         *[("cake", "case"), ("parking", "marking")],
     ],
 )
-def test_what_may_well_be_another_word_is_not_surely_meant(typed: str, known: str) -> None:
+def test_a_correction_is_not_certain_if_the_typed_text_may_be_another_word(typed: str, known: str) -> None:
     assert not is_certain_correction(typed, known, alone=True)
 
 
-def test_beside_other_words_a_short_one_is_surely_meant_only_where_letters_were_swapped() -> None:
+def test_the_correction_of_a_short_word_among_others_is_certain_only_for_swapped_letters() -> None:
     assert not is_certain_correction("coast", "cost", alone=False)
     assert is_certain_correction("csot", "cost", alone=False)

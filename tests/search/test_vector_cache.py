@@ -1,4 +1,4 @@
-"""The cache of vectors is kept current, shared, disposable, and never believed when it is not of this database."""
+"""The cache of vectors is up to date, shared, disposable, and never used for another database."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from chyme.search.vectors.embedder_vectors import SizeLimits
 from chyme.search.vectors.segment import DamagedSegment, Label, Span, open_segment
 from chyme.search.vectors.segment_folder import select_covering, select_merge
 
-pytestmark = pytest.mark.slow  # a little each, and they are many
+pytestmark = pytest.mark.slow  # each takes little time, but there are many
 
 
 @pytest.fixture
 def vault(tmp_path: Path) -> Iterator[VectorVault]:
-    made = VectorVault(tmp_path)
-    yield made
-    made.db.close()
+    vault = VectorVault(tmp_path)
+    yield vault
+    vault.db.close()
 
 
 def files(vault: VectorVault, ending: str = ".vectors") -> list[Path]:
@@ -39,15 +39,15 @@ def files(vault: VectorVault, ending: str = ".vectors") -> list[Path]:
 
 
 def assert_right(vault: VectorVault, cache: VectorCache, embedder: Embedder) -> None:
-    """All that the database has, and nothing but, in the right order; some that are gone may be held."""
-    asked = vault.vector(embedder.dimension)
-    right = ids(vault.by_hand(asked, embedder, 10_000))
-    there = set(right)
-    assert [id_ for id_ in ids(cache.nearest(asked, embedder, 10_000)) if id_ in there] == right
+    """Check that the cache finds all vectors of the database in the right order; removed ones may remain in it."""
+    target = vault.vector(embedder.dimension)
+    expected = ids(vault.by_hand(target, embedder, 10_000))
+    existing = set(expected)
+    assert [id_ for id_ in ids(cache.nearest(target, embedder, 10_000)) if id_ in existing] == expected
 
 
 def build(vault: VectorVault, embedder: Embedder, count: int = 100) -> None:
-    """Vectors, and files that hold them all but a few."""
+    """Store vectors, and write all but a few of them to files."""
     vault.fill(embedder, count)
     cache = vault.cache()
     cache.refresh(embedder)
@@ -80,28 +80,28 @@ def test_small_files_become_larger_ones_and_nothing_is_lost_on_the_way(vault: Ve
     assert max(path.stat().st_size for path in files(vault)) < 4 * 4096 + SMALL.max_file * 70 * 4
 
 
-def test_what_is_on_disk_is_not_read_from_the_database_again(vault: VectorVault) -> None:
+def test_vectors_on_disk_are_not_read_from_the_database_again(vault: VectorVault) -> None:
     embedder = vault.embedder()
     build(vault, embedder, 103)
-    asked: list[str] = []
-    vault.db.set_trace_callback(asked.append)
+    statements: list[str] = []
+    vault.db.set_trace_callback(statements.append)
     cache = vault.cache()
     cache.refresh(embedder)
     vault.db.set_trace_callback(None)
-    limits = sum(int(statement.rsplit("LIMIT", 1)[1]) for statement in asked if "vectors.vector" in statement)
+    limits = sum(int(statement.rsplit("LIMIT", 1)[1]) for statement in statements if "vectors.vector" in statement)
     assert limits < 103
     assert_right(vault, cache, embedder)
 
 
-def test_nothing_new_costs_one_small_question(vault: VectorVault) -> None:
+def test_a_refresh_with_nothing_new_takes_one_small_query(vault: VectorVault) -> None:
     embedder, cache = vault.embedder(), vault.cache()
     vault.fill(embedder, 50)
     cache.refresh(embedder)
-    asked: list[str] = []
-    vault.db.set_trace_callback(asked.append)
+    statements: list[str] = []
+    vault.db.set_trace_callback(statements.append)
     cache.refresh(embedder)
     vault.db.set_trace_callback(None)
-    assert [statement.split()[:2] for statement in asked] == [["SELECT", "max(id)"]]
+    assert [statement.split()[:2] for statement in statements] == [["SELECT", "max(id)"]]
 
 
 def cut_short(path: Path) -> None:
@@ -113,11 +113,11 @@ def emptied(path: Path) -> None:
 
 
 def altered_id(path: Path) -> None:
-    _turn(path, 4096)
+    _invert_byte(path, 4096)
 
 
 def altered_count(path: Path) -> None:
-    _turn(path, path.read_bytes().index(b'"count": ') + len(b'"count": '))
+    _invert_byte(path, path.read_bytes().index(b'"count": ') + len(b'"count": '))
 
 
 def other_format(path: Path) -> None:
@@ -137,7 +137,7 @@ def removed(path: Path) -> None:
     path.unlink()
 
 
-def _turn(path: Path, at: int) -> None:
+def _invert_byte(path: Path, at: int) -> None:
     with path.open("r+b") as stream:
         stream.seek(at)
         byte = stream.read(1)[0]
@@ -149,7 +149,7 @@ def _turn(path: Path, at: int) -> None:
     "damage", [cut_short, emptied, altered_id, altered_count, other_format, nonsense, another_name, removed]
 )
 @pytest.mark.parametrize("which", [0, 1, -1])
-def test_a_damaged_file_is_made_anew(vault: VectorVault, damage: Callable[[Path], None], which: int) -> None:
+def test_a_damaged_file_is_made_again(vault: VectorVault, damage: Callable[[Path], None], which: int) -> None:
     embedder = vault.embedder()
     build(vault, embedder, 220)
     assert len(files(vault)) >= 3
@@ -161,18 +161,18 @@ def test_a_damaged_file_is_made_anew(vault: VectorVault, damage: Callable[[Path]
     assert cache.count(embedder) == 220
 
 
-def test_a_file_of_another_embedder_is_not_believed(vault: VectorVault) -> None:
-    one, two = vault.embedder("one"), vault.embedder("two")
-    build(vault, one, 40)
-    build(vault, two, 40)
+def test_a_file_of_another_embedder_is_not_used(vault: VectorVault) -> None:
+    first, second = vault.embedder("one"), vault.embedder("two")
+    build(vault, first, 40)
+    build(vault, second, 40)
     folders = sorted((vault.folder / "vectors").iterdir())
     for path in folders[0].glob("*.vectors"):
         shutil.copy(path, folders[1])
-    for embedder in (one, two):
+    for embedder in (first, second):
         assert_right(vault, vault.cache(), embedder)
 
 
-def test_a_file_bears_a_label_and_is_opened_under_no_other(vault: VectorVault) -> None:
+def test_a_file_has_a_label_and_cannot_be_opened_with_another(vault: VectorVault) -> None:
     embedder = vault.embedder("one", 70)
     build(vault, embedder, 40)
     label = Label("one", embedder.id, "one", 70)
@@ -200,7 +200,7 @@ def test_another_database_in_its_place_is_noticed(vault: VectorVault, tmp_path: 
 
 @pytest.mark.parametrize("later", [0, 5, 40, 400])
 def test_an_older_copy_of_the_database_in_its_place_is_noticed(vault: VectorVault, later: int) -> None:
-    """Ids that came after the copy are given again, to others."""
+    """Ids that were assigned after the copy are assigned again, to other vectors."""
     embedder = vault.embedder()
     build(vault, embedder, 100)
     vault.db.execute("VACUUM INTO ?", (str(vault.folder / "copy.db"),))
@@ -220,7 +220,7 @@ def test_an_older_copy_of_the_database_in_its_place_is_noticed(vault: VectorVaul
     assert_right(vault, vault.cache(), embedder)
 
 
-def test_a_database_without_a_mark_is_told_apart_by_what_it_says(vault: VectorVault) -> None:
+def test_a_database_without_an_identity_is_recognised_by_its_content(vault: VectorVault) -> None:
     vault_properties.remove(vault.db, "identity")
     embedder = vault.embedder()
     build(vault, embedder, 100)
@@ -234,19 +234,19 @@ def test_a_database_without_a_mark_is_told_apart_by_what_it_says(vault: VectorVa
 
 def test_vectors_that_are_gone_leave_the_files_when_they_are_many(vault: VectorVault) -> None:
     embedder, cache = vault.embedder(), vault.cache()
-    made = vault.fill(embedder, 120)
+    file_ids = vault.fill(embedder, 120)
     cache.refresh(embedder)
     cache.compact()
-    for file_id in made[:20]:
+    for file_id in file_ids[:20]:
         vault.remove(file_id)
     cache.compact()
     assert cache.count(embedder) == 120
-    for file_id in made[20:50]:
+    for file_id in file_ids[20:50]:
         vault.remove(file_id)
     cache.compact()
     assert cache.count(embedder) == 70
     assert_right(vault, cache, embedder)
-    for file_id in made[50:]:
+    for file_id in file_ids[50:]:
         vault.remove(file_id)
     vault.fill(embedder, 10)
     cache.refresh(embedder)
@@ -256,35 +256,35 @@ def test_vectors_that_are_gone_leave_the_files_when_they_are_many(vault: VectorV
 
 
 def test_an_embedder_that_was_swept_leaves_no_files(vault: VectorVault) -> None:
-    one, two = vault.embedder("one"), vault.embedder("two")
-    build(vault, one, 40)
-    build(vault, two, 40)
+    first, second = vault.embedder("one"), vault.embedder("two")
+    build(vault, first, 40)
+    build(vault, second, 40)
     while embedders.sweep(vault.db, []):
         pass
     cache = vault.cache()
-    cache.refresh(one)
+    cache.refresh(first)
     cache.compact()
-    assert {path.parent.name.split("-")[0] for path in files(vault)} == {str(one.id)}
+    assert {path.parent.name.split("-")[0] for path in files(vault)} == {str(first.id)}
 
 
-def test_what_another_process_wrote_is_taken_over(vault: VectorVault) -> None:
+def test_files_that_another_process_wrote_are_used(vault: VectorVault) -> None:
     embedder = vault.embedder()
-    one, two = vault.cache(), vault.cache()
+    first, second = vault.cache(), vault.cache()
     for _ in range(10):
         vault.fill(embedder, 7)
-        one.refresh(embedder)
+        first.refresh(embedder)
         vault.fill(embedder, 6)
-        two.refresh(embedder)
-        two.compact()
-        assert_right(vault, one, embedder)
-        one.compact()
-        assert_right(vault, one, embedder)
-        assert_right(vault, two, embedder)
-    assert one.count(embedder) == two.count(embedder) == 130
+        second.refresh(embedder)
+        second.compact()
+        assert_right(vault, first, embedder)
+        first.compact()
+        assert_right(vault, first, embedder)
+        assert_right(vault, second, embedder)
+    assert first.count(embedder) == second.count(embedder) == 130
     assert len(files(vault)) <= 7
 
 
-def test_overlapping_files_of_two_writers_hold_each_vector_once(vault: VectorVault) -> None:
+def test_each_vector_counts_once_in_overlapping_files_of_two_writers(vault: VectorVault) -> None:
     embedder = vault.embedder()
     vault.fill(embedder, 66)
     for name, chunk in (("vectors", 10), ("elsewhere", 14)):
@@ -299,7 +299,7 @@ def test_overlapping_files_of_two_writers_hold_each_vector_once(vault: VectorVau
     assert_right(vault, vault.cache(), embedder)
 
 
-def test_files_removed_while_they_are_in_use_are_made_anew(vault: VectorVault) -> None:
+def test_files_removed_while_they_are_in_use_are_made_again(vault: VectorVault) -> None:
     embedder, cache = vault.embedder(), vault.cache()
     vault.fill(embedder, 100)
     cache.refresh(embedder)
@@ -316,7 +316,7 @@ def test_files_removed_while_they_are_in_use_are_made_anew(vault: VectorVault) -
     assert_right(vault, vault.cache(), embedder)
 
 
-def test_where_nothing_can_be_written_the_newest_are_found_in_memory(vault: VectorVault) -> None:
+def test_a_part_of_the_vectors_is_in_memory_when_nothing_can_be_written(vault: VectorVault) -> None:
     embedder = vault.embedder()
     vault.fill(embedder, 2 * SMALL.chunk)
     (vault.folder / "vectors").write_text("no folder")
@@ -348,9 +348,9 @@ def die_in_time():
 db = connect(folder.parents[1] / "vault.db")
 (embedder,) = embedders.list_all(db)
 shelf = SegmentFolder(folder, Label("one", embedder.id, embedder.model, embedder.dimension))
-held = EmbedderVectors(shelf, lambda: db, embedder, SizeLimits(tail=8, chunk=1000, fan=2, max_file=1000))
-held.refresh(None)
-held.compact(die_in_time)
+stored = EmbedderVectors(shelf, lambda: db, embedder, SizeLimits(tail=8, chunk=1000, fan=2, max_file=1000))
+stored.refresh(None)
+stored.compact(die_in_time)
 """
 
 
@@ -375,8 +375,8 @@ def test_a_process_killed_while_it_writes_leaves_a_usable_cache(vault: VectorVau
     assert cache.count(embedder) == 120
 
 
-def test_many_search_while_one_writes_and_files_come_and_go(vault: VectorVault) -> None:
-    """What was there before a search began is found by it, whatever goes on."""
+def test_threads_search_while_another_writes_and_files_come_and_go(vault: VectorVault) -> None:
+    """A search finds everything that was there when it began."""
     embedder = vault.embedder()
     local = threading.local()
     opened: list[Connection] = []
@@ -443,7 +443,7 @@ def test_a_large_backlog_is_read_in_the_background(vault: VectorVault) -> None:
     assert vault.meaning(cache).meaning_note(embedder) is None
 
 
-def test_a_search_that_sees_many_gone_has_them_counted(vault: VectorVault) -> None:
+def test_a_search_that_finds_many_removed_vectors_starts_a_cleanup(vault: VectorVault) -> None:
     embedder = vault.embedder()
     build(vault, embedder, 64)
     cache = vault.cache(tended=True)

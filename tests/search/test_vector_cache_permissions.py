@@ -1,4 +1,4 @@
-"""The cache of vectors lies in a folder that others may have written to."""
+"""The cache of vectors is in a folder that others may have written to."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def test_a_lock_is_not_followed_to_another_file(tmp_path: Path) -> None:
     assert victim.read_text() == "precious"
 
 
-def test_a_lock_leaves_what_is_there_and_is_nobody_elses(tmp_path: Path) -> None:
+def test_a_lock_changes_no_existing_file_and_is_private_to_its_owner(tmp_path: Path) -> None:
     (tmp_path / "lock").write_text("kept")
     open_lock(tmp_path / "lock").close()
     assert (tmp_path / "lock").read_text() == "kept"

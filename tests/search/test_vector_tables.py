@@ -1,4 +1,4 @@
-"""Passages and vectors come and go together, under ids that never mean something else."""
+"""Passages and vectors are added and removed together, and their ids are never used again."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def db(tmp_path: Path) -> Iterator[sqlite3.Connection]:
 
 
 def texts_of(db: sqlite3.Connection, file_id: int, embedder_id: int) -> list[str]:
-    return [told.text for _, told, _ in vectors.of_file(db, file_id, embedder_id)]
+    return [stored.text for _, stored, _ in vectors.of_file(db, file_id, embedder_id)]
 
 
 def orphans(db: sqlite3.Connection) -> int:
@@ -43,14 +43,14 @@ def test_a_passage_keeps_its_place_and_its_vector(db: sqlite3.Connection) -> Non
     ]
     vectors.replace(db, file, small.id, cut, floats(1, 0) + floats(0, 1), 2, keep_others=True)
 
-    told = vectors.of_file(db, file, small.id)
-    assert [(said, vector) for _, said, vector in told] == [(cut[0], floats(1, 0)), (cut[1], floats(0, 1))]
-    one, two = (id_ for id_, _, _ in told)
-    assert vectors.by_id(db, [two, one, 999]) == {one: (file, cut[0]), two: (file, cut[1])}
-    assert vectors.vectors_by_id(db, [two, 999]) == {two: floats(0, 1)}
+    rows = vectors.of_file(db, file, small.id)
+    assert [(stored, vector) for _, stored, vector in rows] == [(cut[0], floats(1, 0)), (cut[1], floats(0, 1))]
+    first, second = (id_ for id_, _, _ in rows)
+    assert vectors.by_id(db, [second, first, 999]) == {first: (file, cut[0]), second: (file, cut[1])}
+    assert vectors.vectors_by_id(db, [second, 999]) == {second: floats(0, 1)}
 
 
-def test_what_is_replaced_is_gone_and_its_ids_are_never_given_again(db: sqlite3.Connection) -> None:
+def test_replaced_passages_are_removed_and_their_ids_never_used_again(db: sqlite3.Connection) -> None:
     small, file = embedder(db), add_file(db, "a")
     first = embed(db, file, small, "red", "green", "blue")
     second = embed(db, file, small, "black")
@@ -64,11 +64,11 @@ def test_what_is_replaced_is_gone_and_its_ids_are_never_given_again(db: sqlite3.
     assert embed(db, file, small, "grey")[0] > third[0]
 
 
-def test_others_of_the_same_file_are_kept_only_when_asked(db: sqlite3.Connection) -> None:
+def test_vectors_of_other_embedders_stay_only_with_keep_others(db: sqlite3.Connection) -> None:
     old, new = embedder(db, "old"), embedder(db, "new", 3)
     file, neighbour = add_file(db, "a"), add_file(db, "b")
-    for one in (file, neighbour):
-        embed(db, one, old, "red", "green")
+    for file_id in (file, neighbour):
+        embed(db, file_id, old, "red", "green")
 
     embed(db, file, new, "red green", keep_others=True)
     assert texts_of(db, file, old.id) == ["red", "green"] and texts_of(db, file, new.id) == ["red green"]
@@ -78,25 +78,25 @@ def test_others_of_the_same_file_are_kept_only_when_asked(db: sqlite3.Connection
     assert orphans(db) == 0
 
 
-def test_vectors_must_be_as_many_and_as_long_as_they_should(db: sqlite3.Connection) -> None:
+def test_vectors_must_have_the_right_count_and_length(db: sqlite3.Connection) -> None:
     small, file = embedder(db), add_file(db, "a")
-    kept = embed(db, file, small, "red")
+    existing = embed(db, file, small, "red")
 
     with pytest.raises(ValueError, match="2 passages need 16 bytes of vectors, there are 8"):
         vectors.replace(db, file, small.id, [passage("a"), passage("b")], floats(1, 0), 2, keep_others=True)
-    assert list(vectors.by_id(db, kept)) == kept
+    assert list(vectors.by_id(db, existing)) == existing
     with pytest.raises(sqlite3.IntegrityError, match="as many numbers"):
         vectors.replace(db, file, small.id, [passage("a")], floats(1, 0, 0), 3, keep_others=True)
 
 
 @pytest.mark.parametrize("change", ["vectors SET vector = x'00000000'", "semantic_passages SET text = 'other'"])
-def test_what_is_known_by_an_id_never_changes(db: sqlite3.Connection, change: str) -> None:
+def test_the_row_of_an_id_never_changes(db: sqlite3.Connection, change: str) -> None:
     embed(db, add_file(db, "a"), embedder(db), "red")
     with pytest.raises(sqlite3.IntegrityError, match="never changed"):
         db.execute(f"UPDATE {change}")
 
 
-def test_a_copy_holds_what_every_embedder_said(db: sqlite3.Connection) -> None:
+def test_a_copy_has_the_vectors_of_every_embedder(db: sqlite3.Connection) -> None:
     old, new = embedder(db, "old"), embedder(db, "new", 3)
     source, target = add_file(db, "a"), add_file(db, "b")
     embed(db, source, old, "red", "green", "blue")
@@ -104,14 +104,14 @@ def test_a_copy_holds_what_every_embedder_said(db: sqlite3.Connection) -> None:
     before = embed(db, target, old, "something else")
     vectors.copy(db, source, target)
 
-    for one in (old, new):
-        given = [(said, vector) for _, said, vector in vectors.of_file(db, target, one.id)]
-        assert given == [(said, vector) for _, said, vector in vectors.of_file(db, source, one.id)]
+    for known in (old, new):
+        copied = [(stored, vector) for _, stored, vector in vectors.of_file(db, target, known.id)]
+        assert copied == [(stored, vector) for _, stored, vector in vectors.of_file(db, source, known.id)]
     assert vectors.by_id(db, before) == {}
     assert min(id_ for id_, _, _ in vectors.of_file(db, target, old.id)) > before[0]
 
 
-def test_a_copy_keeps_what_only_others_said_about_it(db: sqlite3.Connection) -> None:
+def test_a_copy_keeps_its_vectors_of_embedders_that_the_source_lacks(db: sqlite3.Connection) -> None:
     old, new = embedder(db, "old"), embedder(db, "new", 3)
     source, target = add_file(db, "a"), add_file(db, "b")
     embed(db, source, new, "red green")
@@ -119,49 +119,51 @@ def test_a_copy_keeps_what_only_others_said_about_it(db: sqlite3.Connection) -> 
     vectors.copy(db, source, target)
 
     assert [id_ for id_, _, _ in vectors.of_file(db, target, old.id)] == before
-    assert [said.text for _, said, _ in vectors.of_file(db, target, new.id)] == ["red green"]
+    assert [stored.text for _, stored, _ in vectors.of_file(db, target, new.id)] == ["red green"]
 
 
-def test_what_one_model_said_is_forgotten_alone(db: sqlite3.Connection) -> None:
+def test_only_the_vectors_of_the_given_model_are_removed(db: sqlite3.Connection) -> None:
     old, new = embedder(db, "old"), embedder(db, "new", 3)
     file, other = add_file(db, "a"), add_file(db, "b")
-    for one in (file, other):
-        embed(db, one, old, "red")
-        embed(db, one, new, "red")
+    for file_id in (file, other):
+        embed(db, file_id, old, "red")
+        embed(db, file_id, new, "red")
     vectors.remove_of_model(db, file, "new")
     vectors.remove_of_model(db, other, "unheard of")
 
-    assert [(one, by.model) for one in (file, other) for by in (old, new) if vectors.of_file(db, one, by.id)] == [
+    assert [
+        (file_id, by.model) for file_id in (file, other) for by in (old, new) if vectors.of_file(db, file_id, by.id)
+    ] == [
         (file, "old"),
         (other, "old"),
         (other, "new"),
     ]
 
 
-def test_a_purged_file_takes_its_vectors_along(db: sqlite3.Connection) -> None:
-    small, file, kept = embedder(db), add_file(db, "a"), add_file(db, "b")
+def test_purging_a_file_removes_its_vectors(db: sqlite3.Connection) -> None:
+    small, file, remaining = embedder(db), add_file(db, "a"), add_file(db, "b")
     embed(db, file, small, "red", "green")
-    embed(db, kept, small, "blue")
+    embed(db, remaining, small, "blue")
     files.delete(db, file)
 
     assert vectors.count(db, small.id) == 1 == db.execute("SELECT count(*) FROM vectors").fetchone()[0]
 
 
-def test_caches_go_on_after_the_last_id_they_have(db: sqlite3.Connection) -> None:
+def test_caches_continue_after_the_last_id_they_have(db: sqlite3.Connection) -> None:
     old, new = embedder(db, "old"), embedder(db, "new")
-    one, two = add_file(db, "a"), add_file(db, "b")
-    first = embed(db, one, old, "red", "green")
-    embed(db, one, new, "red")
-    second = embed(db, two, old, "blue!")
+    file_a, file_b = add_file(db, "a"), add_file(db, "b")
+    first = embed(db, file_a, old, "red", "green")
+    embed(db, file_a, new, "red")
+    second = embed(db, file_b, old, "blue!")
 
-    assert vectors.list_after(db, old.id, 0, 2) == [(first[0], one, floats(3, 0)), (first[1], one, floats(5, 0))]
-    assert vectors.list_after(db, old.id, first[1], 10) == [(second[0], two, floats(5, 0))]
+    assert vectors.list_after(db, old.id, 0, 2) == [(first[0], file_a, floats(3, 0)), (first[1], file_a, floats(5, 0))]
+    assert vectors.list_after(db, old.id, first[1], 10) == [(second[0], file_b, floats(5, 0))]
     assert vectors.list_after(db, old.id, second[0], 10) == []
     assert (vectors.count(db, old.id), vectors.highest_id(db, old.id)) == (3, second[0])
     assert (vectors.count(db, 99), vectors.highest_id(db, 99)) == (0, 0)
 
 
-def test_only_passages_of_visible_files_that_meet_the_condition_are_shown(db: sqlite3.Connection) -> None:
+def test_only_passages_of_visible_files_that_meet_the_condition_are_returned(db: sqlite3.Connection) -> None:
     old, new = embedder(db, "old"), embedder(db, "new")
     note = add_file(db, "note.txt")
     picture, hidden, gone = (add_file(db, name, "image") for name in ("a.png", "b.png", "c.png"))
@@ -170,7 +172,7 @@ def test_only_passages_of_visible_files_that_meet_the_condition_are_shown(db: sq
     add_document(db, note, '["tax"]')
     db.execute("UPDATE files SET vanished_at = 'now' WHERE id = ?", (hidden,))
     files.delete(db, gone)
-    everything = [id_ for told in ids.values() for id_ in told]
+    everything = [id_ for ids_of_file in ids.values() for id_ in ids_of_file]
 
     assert vectors.visible(db, everything, EVERYWHERE) == dict.fromkeys(ids[note], note) | dict.fromkeys(
         ids[picture], picture
@@ -225,7 +227,7 @@ def test_verify_finds_passages_and_vectors_that_do_not_belong_together(db: sqlit
     ]
 
 
-def test_a_vault_of_the_version_before_learns_of_meaning_and_loses_nothing(tmp_path: Path) -> None:
+def test_a_vault_of_the_previous_version_gets_the_vector_tables_and_loses_nothing(tmp_path: Path) -> None:
     db = connect(tmp_path / FILE_NAME)
     for number, name, script in migrations():
         if number < 7:

@@ -1,4 +1,4 @@
-"""A database of vectors for tests: files with a passage or several, and the nearest ones found the plain way."""
+"""A database of vectors for tests: files with one or more passages, and a plain search for the nearest."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ EVERYTHING = all_of(())
 
 
 class VectorVault:
-    """One database, the vectors put into it, and caches opened beside it."""
+    """One database with vectors, and caches opened beside it."""
 
     def __init__(self, folder: Path, identity: str = "one") -> None:
         self.folder = folder
@@ -56,7 +56,7 @@ class VectorVault:
         return tuple(number / length for number in numbers)
 
     def put(self, embedder: Embedder, given: Sequence[Vector], kind: str = "text", file_id: int | None = None) -> int:
-        """A file with these vectors, or these in the place of what a file had."""
+        """Add a file with these vectors, or replace those of a known file."""
         if file_id is None:
             self._files += 1
             row = self.db.execute(
@@ -74,11 +74,11 @@ class VectorVault:
         return file_id
 
     def fill(self, embedder: Embedder, count: int, kind: str = "text") -> list[int]:
-        """So many files with one vector each."""
+        """Add this number of files with one vector each."""
         self.db.execute("BEGIN")
-        made = [self.put(embedder, [self.vector(embedder.dimension)], kind) for _ in range(count)]
+        file_ids = [self.put(embedder, [self.vector(embedder.dimension)], kind) for _ in range(count)]
         self.db.execute("COMMIT")
-        return made
+        return file_ids
 
     def remove(self, file_id: int) -> None:
         self.db.execute("DELETE FROM files WHERE id = ?", (file_id,))
@@ -86,7 +86,7 @@ class VectorVault:
     def by_hand(
         self, vector: Vector, embedder: Embedder, count: int, where: Condition = EVERYTHING
     ) -> list[tuple[int, float]]:
-        """What is right: every vector of a file that meets the condition multiplied, one by one."""
+        """Return the correct result: compares every vector of a file that meets the condition."""
         rows = self.db.execute(
             f"""
             SELECT semantic_passages.id, vector
@@ -100,8 +100,8 @@ class VectorVault:
             (sum(a * b for a, b in zip(vector, struct.unpack(f"<{embedder.dimension}f", data), strict=True)), id_)
             for id_, data in rows
         ]
-        return [(id_, score) for score, id_ in sorted(scored, key=lambda one: (-one[0], one[1]))[:count]]
+        return [(id_, score) for score, id_ in sorted(scored, key=lambda pair: (-pair[0], pair[1]))[:count]]
 
 
 def ids(found: Sequence[tuple[int, float]] | Sequence[Match]) -> list[int]:
-    return [one.passage_id if isinstance(one, Match) else one[0] for one in found]
+    return [match.passage_id if isinstance(match, Match) else match[0] for match in found]

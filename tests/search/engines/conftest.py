@@ -20,8 +20,8 @@ from chyme.search.tables.keyword_queries import Condition
 from chyme.search.vectors.cache import VectorCache
 
 
-class NobodyElse:
-    """Stands where the vault's own index would help out, and must not be asked."""
+class NoFallback:
+    """Takes the place of the vault's own index, the fallback, and must not be asked."""
 
     def by_words(self, query: Query, where: Condition, last: int) -> KeywordMatches:
         raise AssertionError("the engines did not answer")
@@ -35,13 +35,13 @@ class NobodyElse:
 
 @pytest.fixture(scope="session")
 def servers() -> Iterator[dict[str, Server]]:
-    """Both servers, shared by all tests of a worker: every vault has a name of its own there."""
+    """Both servers, shared by all tests of a worker: every vault has its own name there."""
     yield from running()
 
 
 @pytest.fixture
 def own_servers() -> Iterator[dict[str, Server]]:
-    """Both servers, for a test that will not leave them alone."""
+    """Both servers, for a test that stops or clears them."""
     yield from running()
 
 
@@ -62,7 +62,7 @@ def vault(tmp_path: Path) -> Iterator[ContractVault]:
 
 @pytest.fixture(params=["sqlite", "meilisearch and qdrant"])
 def index(request: pytest.FixtureRequest, vault: ContractVault, tmp_path: Path) -> Iterator[Callable[[], Index]]:
-    """Call it when the vault is as it shall be: it answers with an index that knows everything."""
+    """Call it when the vault is filled: it returns an index that knows everything."""
     if request.param == "sqlite":
         cache = VectorCache(tmp_path / "vectors", vault.database.read, at_once=None, tended=False)
         yield lambda: SqliteIndex(vault.database.read, SqliteSemanticIndex(vault.database.read, cache))
@@ -70,12 +70,12 @@ def index(request: pytest.FixtureRequest, vault: ContractVault, tmp_path: Path) 
         return
     engines = engines_of(vault, request.getfixturevalue("servers"))
     pusher = pusher_of(vault, engines)
-    remote = RemoteIndex(vault.database.read, NobodyElse(), engines)
+    remote = RemoteIndex(vault.database.read, NoFallback(), engines)
 
-    def told_everything() -> Index:
+    def push_everything() -> Index:
         pusher.push_all()
         return remote
 
-    yield told_everything
+    yield push_everything
     engines.clear()
     engines.close()

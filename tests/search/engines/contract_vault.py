@@ -25,7 +25,7 @@ Vector = tuple[float, ...]
 
 
 class ContractVault:
-    """Writes what the coordinator would write, and asks as the front does."""
+    """Writes what the coordinator would write, and searches as the front end does."""
 
     def __init__(self, folder: Path) -> None:
         self.database = Database(folder)
@@ -39,7 +39,7 @@ class ContractVault:
         tags: Iterable[str] = (),
         date: str | None = None,
     ) -> int:
-        """A file with these passages; in the place of what it was, if it is known."""
+        """Add a file with these passages, or replace those of a known file."""
         folder, _, name = path.rpartition("/")
         terms = name_terms(name, title, list(tags), None)
 
@@ -107,6 +107,6 @@ class ContractVault:
 
 
 def _cut(texts: Sequence[str]) -> list[Passage]:
-    """Passages that follow each other in their file."""
+    """Return passages that follow each other in their file."""
     begin = list(accumulate(map(len, texts), initial=0))
     return [Passage("file", at, text, Place(begin[at], begin[at + 1]), segment(text)) for at, text in enumerate(texts)]

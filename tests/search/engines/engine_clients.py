@@ -1,4 +1,4 @@
-"""The engines of a vault on the servers of a test, and who tells them."""
+"""The engines of a vault on the servers of a test, and the pusher that fills them."""
 
 from __future__ import annotations
 

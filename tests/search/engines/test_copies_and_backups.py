@@ -1,4 +1,4 @@
-"""A vault that was copied, moved or restored, and engines that only knew it as it was before."""
+"""A vault that was copied, moved or restored, and engines that have its former state."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Opens = Callable[[Path], tuple[ContractVault, VaultEngines]]
 
 @pytest.fixture
 def opened(servers: Mapping[str, Server]) -> Iterator[Opens]:
-    """Opens the vault in a folder, as a process that starts would."""
+    """Return a function that opens the vault in a folder, as a starting process does."""
     all_opened: list[tuple[ContractVault, VaultEngines]] = []
 
     def open_(folder: Path) -> tuple[ContractVault, VaultEngines]:
@@ -51,20 +51,20 @@ def found(vault: ContractVault, engines: VaultEngines, word: str) -> list[str]:
     return vault.found(RemoteIndex(vault.database.read, SqliteIndex(vault.database.read), engines), word)
 
 
-def backed_up(vault: ContractVault, to: Path) -> Path:
+def back_up(vault: ContractVault, to: Path) -> Path:
     vault.database.checkpoint()
     return Path(shutil.copy(vault.database.path, to))
 
 
 def replace(database: Path, backup: Path) -> None:
-    """Another file in its place."""
+    """Restore the backup as a new file."""
     fresh = Path(shutil.copy(backup, database.with_name("fresh.db")))
     _forget_log(database)
     fresh.replace(database)
 
 
 def overwrite(database: Path, backup: Path) -> None:
-    """The same file with other content."""
+    """Restore the backup into the existing file."""
     before = database.stat().st_ino
     _forget_log(database)
     shutil.copyfile(backup, database)
@@ -77,7 +77,7 @@ def _forget_log(database: Path) -> None:
 
 
 @pytest.mark.parametrize("does", ["purges", "rebuilds", "lets go of the engines and comes back"])
-def test_what_a_copy_does_leaves_the_original_alone(tmp_path: Path, opened: Opens, does: str) -> None:
+def test_actions_of_a_copy_do_not_affect_the_original(tmp_path: Path, opened: Opens, does: str) -> None:
     original, engines = opened(tmp_path / "original")
     fill(original, "owl", "kite")
     pusher_of(original, engines).push_all()
@@ -85,7 +85,7 @@ def test_what_a_copy_does_leaves_the_original_alone(tmp_path: Path, opened: Open
     shutil.copytree(tmp_path / "original", tmp_path / "copy")
 
     copy, of_copy = opened(tmp_path / "copy")
-    assert found(copy, of_copy, "owl") == ["owl.txt"], "before anybody was told of it"
+    assert found(copy, of_copy, "owl") == ["owl.txt"], "not found before its first push"
     if does == "purges":
         copy.purge(1)
         pusher_of(copy, of_copy).push_all()
@@ -104,7 +104,7 @@ def test_what_a_copy_does_leaves_the_original_alone(tmp_path: Path, opened: Open
     assert check(copy.database, of_copy) == check(original.database, engines) == []
 
 
-def test_a_vault_that_is_moved_is_not_told_again(tmp_path: Path, opened: Opens) -> None:
+def test_a_vault_that_is_moved_is_not_pushed_again(tmp_path: Path, opened: Opens) -> None:
     vault, engines = opened(tmp_path / "here")
     fill(vault, "owl")
     pusher_of(vault, engines).push_all()
@@ -115,25 +115,25 @@ def test_a_vault_that_is_moved_is_not_told_again(tmp_path: Path, opened: Opens) 
 
     assert of_moved.vault == engines.vault
     assert pusher_of(moved, of_moved).push_all() == 0
-    backup = backed_up(moved, tmp_path / "backup.db")
+    backup = back_up(moved, tmp_path / "backup.db")
     moved.database.close()
     replace(moved.database.path, backup)
     restored, of_restored = opened(tmp_path / "there")
-    assert of_restored.vault == engines.vault, "it is known by its new place, too"
+    assert of_restored.vault == engines.vault, "it is not recognised at its new place"
     assert pusher_of(restored, of_restored).push_all() == 0
     assert check(restored.database, of_restored) == []
 
 
 @pytest.mark.parametrize("goes_on", [False, True], ids=["at once", "after much else"])
 @pytest.mark.parametrize("restore", [replace, overwrite])
-def test_engines_that_know_more_than_a_restored_vault_are_told_anew(
+def test_engines_that_know_more_than_a_restored_vault_are_filled_again(
     tmp_path: Path, opened: Opens, restore: Callable[[Path, Path], None], goes_on: bool
 ) -> None:
     vault, engines = opened(tmp_path / "vault")
     fill(vault, "owl", "kite")
     pusher_of(vault, engines).push_all()
-    backup = backed_up(vault, tmp_path / "backup.db")
-    fill(vault, "owl", "stork")  # the same again has other ids
+    backup = back_up(vault, tmp_path / "backup.db")
+    fill(vault, "owl", "stork")  # the same file again gets other ids
     vault.purge(2)
     pusher_of(vault, engines).push_all()
     vault.database.close()
@@ -150,7 +150,7 @@ def test_engines_that_know_more_than_a_restored_vault_are_told_anew(
     assert pusher_of(restored, same).push_all() == 0
 
 
-def test_a_backup_from_the_middle_of_telling_holds_all_that_was_told(
+def test_a_backup_made_during_a_push_contains_all_that_was_pushed(
     tmp_path: Path, opened: Opens, servers: Mapping[str, Server]
 ) -> None:
     vault, engines = opened(tmp_path / "vault")
@@ -163,8 +163,8 @@ def test_a_backup_from_the_middle_of_telling_holds_all_that_was_told(
             if index == engines.sync_index and backups:
                 raise KeyboardInterrupt
             if index == engines.sync_index:
-                backups.append(backed_up(vault, tmp_path / "backup.db"))
-                changed = vault.put("owl.txt", "another owl")  # what stays the same is not told again
+                backups.append(back_up(vault, tmp_path / "backup.db"))
+                changed = vault.put("owl.txt", "another owl")  # unchanged files are not sent again
                 vault.embed(changed, vault.embedder("tiny", 2), [(0.0, 1.0)])
             return super().put(index, documents)
 
@@ -177,11 +177,11 @@ def test_a_backup_from_the_middle_of_telling_holds_all_that_was_told(
     replace(vault.database.path, backups[0])
     restored, same = opened(tmp_path / "vault")
 
-    assert pusher_of(restored, same).push_all() == 1, "it knows the engines' number, and what is left to tell"
+    assert pusher_of(restored, same).push_all() == 1, "it must know the engines' number, and what is left to send"
     assert check(restored.database, same) == []
 
 
-def test_who_dies_between_noting_and_telling_need_not_tell_everything(
+def test_a_pusher_that_dies_before_sending_need_not_send_everything_again(
     tmp_path: Path, opened: Opens, servers: Mapping[str, Server]
 ) -> None:
     vault, engines = opened(tmp_path / "vault")
@@ -201,11 +201,11 @@ def test_who_dies_between_noting_and_telling_need_not_tell_everything(
     assert pusher_of(vault, engines).push_all() == 1
 
 
-def test_a_restored_vault_whose_engines_die_while_it_clears_them_begins_again(tmp_path: Path, opened: Opens) -> None:
+def test_a_restored_vault_that_dies_while_it_clears_its_engines_begins_again(tmp_path: Path, opened: Opens) -> None:
     vault, engines = opened(tmp_path / "vault")
     fill(vault, "owl")
     pusher_of(vault, engines).push_all()
-    backup = backed_up(vault, tmp_path / "backup.db")
+    backup = back_up(vault, tmp_path / "backup.db")
     fill(vault, "owl", "stork")
     pusher_of(vault, engines).push_all()
     vault.database.close()
@@ -219,13 +219,13 @@ def test_a_restored_vault_whose_engines_die_while_it_clears_them_begins_again(tm
 
     with pytest.raises(KeyboardInterrupt):
         pusher_of(restored, Dying(same.words, same.meaning, same.vault)).push_all()
-    assert found(restored, same, "owl stork") == ["owl.txt"], "nobody asks engines that know something else"
+    assert found(restored, same, "owl stork") == ["owl.txt"], "engines with another state were asked"
     pusher_of(restored, same).push_all()
 
     assert check(restored.database, same) == []
 
 
-def test_an_empty_vault_is_told_of_once(tmp_path: Path, opened: Opens) -> None:
+def test_an_empty_vault_is_pushed_once(tmp_path: Path, opened: Opens) -> None:
     vault, engines = opened(tmp_path / "vault")
     pusher_of(vault, engines).push_all()
     before = vault.database.read().execute("SELECT sequence FROM outbox_state").fetchone()
@@ -240,7 +240,7 @@ def test_a_name_belongs_to_one_database(tmp_path: Path) -> None:
     name = vault_name(vault.database)
     assert vault_name(vault.database) == name
     vault.database.close()
-    os.link(tmp_path / "vault" / "vault.db", tmp_path / "kept")  # else its number may be given to the copy
+    os.link(tmp_path / "vault" / "vault.db", tmp_path / "kept")  # otherwise the copy may get its inode number
     shutil.copytree(tmp_path / "vault", tmp_path / "copy")
 
     copy = ContractVault(tmp_path / "copy")

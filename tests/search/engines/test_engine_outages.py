@@ -1,4 +1,4 @@
-"""Larger engines that go away, lose everything or are told half: nothing is lost, and nothing stays wrong."""
+"""Larger engines that fail, lose their data or receive only a part: nothing is lost, and nothing stays wrong."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.slow
 
 
 class Breaking(Qdrant):
-    """Has something done to the world before it is told of points for the n-th time."""
+    """Runs some actions before it receives points for the n-th time."""
 
     def __init__(self, url: str, calls: int, happens: list[object]) -> None:
         super().__init__(url, KEY)
@@ -33,14 +33,14 @@ class Breaking(Qdrant):
     def put(self, collection: str, points: Sequence[Point]) -> None:
         self.calls -= 1
         if self.calls == 0:
-            for what in self.happens:
-                assert callable(what)
-                what()
+            for action in self.happens:
+                assert callable(action)
+                action()
         super().put(collection, points)
 
 
 class Forgetful(Meilisearch):
-    """Takes everything in, but whoever told it dies before they hear so."""
+    """Accepts everything, but the caller dies before it gets the confirmation."""
 
     def wait_for_tasks(self, tasks: object, absent_is_fine: bool = False) -> None:
         assert isinstance(tasks, list)
@@ -72,7 +72,7 @@ def engines(vault: ContractVault, servers: Mapping[str, Server]) -> Iterator[Vau
 
 @pytest.mark.parametrize("loses", [False, True], ids=["keeps its data", "loses its data"])
 @pytest.mark.parametrize("name", ["meilisearch", "qdrant"])
-def test_a_server_that_dies_while_it_is_told_and_comes_back_gets_everything(
+def test_a_server_that_dies_during_a_push_and_comes_back_gets_everything(
     filled: ContractVault, own_servers: dict[str, Server], name: str, loses: bool
 ) -> None:
     server = own_servers[name]
@@ -94,13 +94,13 @@ def test_a_server_that_dies_while_it_is_told_and_comes_back_gets_everything(
     assert engine_outbox.count(filled.database.read()) == 0
     assert check(filled.database, engines) == []
     remote = RemoteIndex(filled.database.read, SqliteIndex(filled.database.read), engines)
-    worded = filled.ask(remote, "meanwhile 449")
-    assert worded.notes == ()
-    assert {filled.path(file.file_id) for file in worded.files} == {"new.txt", "449.txt"}
+    result = filled.ask(remote, "meanwhile 449")
+    assert result.notes == ()
+    assert {filled.path(file.file_id) for file in result.files} == {"new.txt", "449.txt"}
     engines.close()
 
 
-def test_a_pusher_that_dies_before_it_takes_note_tells_the_same_again(
+def test_a_pusher_that_dies_before_it_records_a_push_sends_the_same_again(
     vault: ContractVault, embedder: Embedder, engines: VaultEngines, servers: dict[str, Server]
 ) -> None:
     for number in range(5):
@@ -118,7 +118,7 @@ def test_a_pusher_that_dies_before_it_takes_note_tells_the_same_again(
     dying.words.close()
 
 
-def test_what_changes_while_it_is_pushed_stays_in_the_outbox(
+def test_a_file_that_changes_during_a_push_stays_in_the_outbox(
     vault: ContractVault, embedder: Embedder, engines: VaultEngines, servers: dict[str, Server]
 ) -> None:
     file_id = vault.put("a.txt", "an owl")
@@ -132,7 +132,7 @@ def test_what_changes_while_it_is_pushed_stays_in_the_outbox(
     meaning.close()
 
 
-def test_check_names_what_is_missing_and_what_is_too_many(
+def test_check_names_missing_and_superfluous_entries(
     vault: ContractVault, embedder: Embedder, engines: VaultEngines
 ) -> None:
     file_id = vault.put("a.txt", "an owl")
@@ -164,7 +164,9 @@ def test_check_names_what_is_missing_and_what_is_too_many(
     assert check(vault.database, engines) == []
 
 
-def test_ghosts_of_an_engine_are_never_shown(vault: ContractVault, embedder: Embedder, engines: VaultEngines) -> None:
+def test_stale_entries_of_an_engine_are_never_found(
+    vault: ContractVault, embedder: Embedder, engines: VaultEngines
+) -> None:
     vault.embed(vault.put("a.txt", "an owl"), embedder, [(1.0, 0.0, 0.0)])
     pusher_of(vault, engines).push_all()
     ghosts = [{"id": "p777", "file_id": 9, "tokens": "qowl"}, {"id": "p1", "file_id": 9, "tokens": "qowl qowl"}]
@@ -178,7 +180,7 @@ def test_ghosts_of_an_engine_are_never_shown(vault: ContractVault, embedder: Emb
     assert vault.near(remote, (1.0, 0.0, 0.0), embedder) == [("a.txt", 0)]
 
 
-def test_what_was_not_pushed_yet_is_found_in_the_vaults_own_index(
+def test_files_not_pushed_yet_are_found_in_the_vaults_own_index(
     vault: ContractVault, embedder: Embedder, engines: VaultEngines
 ) -> None:
     vault.put("old.txt", "an owl")
@@ -193,7 +195,9 @@ def test_what_was_not_pushed_yet_is_found_in_the_vaults_own_index(
     assert vault.ask(remote, "kite").notes == ()
 
 
-def test_collections_of_dropped_embedders_go(vault: ContractVault, embedder: Embedder, engines: VaultEngines) -> None:
+def test_collections_of_dropped_embedders_are_removed(
+    vault: ContractVault, embedder: Embedder, engines: VaultEngines
+) -> None:
     file_id = vault.put("a.txt", "an owl")
     vault.embed(file_id, embedder, [(1.0, 0.0, 0.0)])
     pusher = pusher_of(vault, engines)

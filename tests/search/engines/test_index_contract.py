@@ -1,4 +1,4 @@
-"""What every search engine promises, asked of each of them in the same words."""
+"""The contract of every search engine, checked by the same tests for each of them."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_words_in_scripts_without_spaces_are_found(library: ContractVault, index
         assert library.found(engine, question)[:1] == [path], question
 
 
-def test_the_last_word_may_be_unfinished_while_somebody_types(library: ContractVault, index: IndexOf) -> None:
+def test_the_last_word_may_be_unfinished_while_typing(library: ContractVault, index: IndexOf) -> None:
     engine = index()
     for unfinished in ("digest", "digesti", "digestin", "digesting"):
         assert library.found(engine, unfinished, typing=True) == ["notes/rain.md"], unfinished
@@ -85,7 +85,7 @@ def test_the_last_word_may_be_unfinished_while_somebody_types(library: ContractV
     assert library.found(engine, '"machine lear', typing=True) == ["notes/machine.txt"]
 
 
-def test_a_phrase_must_stand_word_by_word(library: ContractVault, index: IndexOf) -> None:
+def test_a_phrase_must_occur_word_by_word(library: ContractVault, index: IndexOf) -> None:
     engine = index()
     assert library.found(engine, '"machine learning"') == ["notes/machine.txt"]
     assert library.found(engine, 'budget "machine learning"') == ["notes/machine.txt"]
@@ -99,13 +99,13 @@ def test_minus_leaves_files_out(library: ContractVault, index: IndexOf) -> None:
 
 
 def test_any_word_matches_and_more_words_rank_higher(library: ContractVault, index: IndexOf) -> None:
-    worded = library.ask(index(), "machine budget xylophone")
+    result = library.ask(index(), "machine budget xylophone")
 
-    assert library.path(worded.files[0].file_id) == "notes/draft.txt"
-    assert (len(worded.files), worded.total, worded.exact) == (3, 3, True)
+    assert library.path(result.files[0].file_id) == "notes/draft.txt"
+    assert (len(result.files), result.total, result.exact) == (3, 3, True)
 
 
-def test_what_stands_nowhere_is_not_found(library: ContractVault, index: IndexOf) -> None:
+def test_a_word_that_occurs_nowhere_is_not_found(library: ContractVault, index: IndexOf) -> None:
     assert library.found(index(), "xylophone") == []
 
 
@@ -133,7 +133,7 @@ def test_names_titles_and_tags_are_found(vault: ContractVault, index: IndexOf) -
     assert set(vault.found(engine, "heron")) == {"bills/Invoice_Acme-2024.pdf", "other.txt"}
 
 
-def test_filters_hold_for_words(vault: ContractVault, index: IndexOf) -> None:
+def test_filters_apply_to_search_by_words(vault: ContractVault, index: IndexOf) -> None:
     vault.put("tax/one.txt", "an otter", tags=["water"], date="2024-03-01")
     vault.put("tax/two.png", "an otter", kind=Kind.IMAGE, date="2023-05-05")
     vault.put("three.txt", "an otter", date="2024-08-08")
@@ -163,7 +163,7 @@ def test_a_file_that_is_gone_or_vanished_is_not_found(vault: ContractVault, inde
     assert vault.near(engine, unit(1, 0, 0, 0), embedder) == []
 
 
-def test_what_a_file_said_before_is_not_found(vault: ContractVault, index: IndexOf) -> None:
+def test_the_former_text_of_a_file_is_not_found(vault: ContractVault, index: IndexOf) -> None:
     vault.put("note.txt", "about herons", "and swans")
     index()
 
@@ -174,7 +174,7 @@ def test_what_a_file_said_before_is_not_found(vault: ContractVault, index: Index
     assert vault.found(engine, "geese") == ["note.txt"]
 
 
-def test_as_many_files_as_asked_for_and_the_same_beginning(vault: ContractVault, index: IndexOf) -> None:
+def test_a_longer_list_begins_with_the_shorter_one(vault: ContractVault, index: IndexOf) -> None:
     for number in range(30):
         vault.put(f"{number}.txt", "gull " * (number % 5 + 1) + "sea " * (number % 7))
     engine = index()
@@ -188,18 +188,20 @@ def test_as_many_files_as_asked_for_and_the_same_beginning(vault: ContractVault,
 def test_the_nearest_passages_come_in_the_order_of_their_cosines(vault: ContractVault, index: IndexOf) -> None:
     embedder = vault.embedder("tiny", 16)
     chance = random.Random(7)
-    said: dict[tuple[str, int], Vector] = {}
+    vector_by_passage: dict[tuple[str, int], Vector] = {}
     for number in range(40):
-        given = [unit(*(chance.gauss(0, 1) for _ in range(16))) for _ in range(3)]
-        vault.embed(vault.put(f"{number}.txt", "a"), embedder, given)
-        said.update({(f"{number}.txt", at): vector for at, vector in enumerate(given)})
+        vectors_of_file = [unit(*(chance.gauss(0, 1) for _ in range(16))) for _ in range(3)]
+        vault.embed(vault.put(f"{number}.txt", "a"), embedder, vectors_of_file)
+        vector_by_passage.update({(f"{number}.txt", at): vector for at, vector in enumerate(vectors_of_file)})
     question = unit(*(chance.gauss(0, 1) for _ in range(16)))
-    plain = sorted(said, key=lambda key: -sum(a * b for a, b in zip(said[key], question, strict=True)))
+    expected = sorted(
+        vector_by_passage, key=lambda key: -sum(a * b for a, b in zip(vector_by_passage[key], question, strict=True))
+    )
 
-    assert vault.near(index(), question, embedder, count=25) == plain[:25]
+    assert vault.near(index(), question, embedder, count=25) == expected[:25]
 
 
-def test_filters_hold_for_meaning(vault: ContractVault, index: IndexOf) -> None:
+def test_filters_apply_to_search_by_meaning(vault: ContractVault, index: IndexOf) -> None:
     embedder = vault.embedder("tiny", 4)
     vault.embed(vault.put("near.txt", "a"), embedder, [unit(1, 0, 0, 0)])
     vault.embed(vault.put("far.png", "a", kind=Kind.IMAGE), embedder, [unit(0, 1, 0, 0)])
@@ -226,7 +228,7 @@ def test_embedders_of_different_length_live_side_by_side(vault: ContractVault, i
     assert vault.near(index(), unit(0, 1, 0, 0, 0, 0), large) == [("a.txt", 1), ("a.txt", 0)]
 
 
-def test_cosines_are_told(vault: ContractVault, index: IndexOf) -> None:
+def test_matches_contain_their_cosine(vault: ContractVault, index: IndexOf) -> None:
     embedder = vault.embedder("tiny", 2)
     vault.embed(vault.put("a.txt", "a"), embedder, [unit(1, 1)])
     db = vault.database.read()
@@ -237,8 +239,8 @@ def test_cosines_are_told(vault: ContractVault, index: IndexOf) -> None:
     assert match.passage_id == vectors.of_file(db, match.file_id, embedder.id)[0][0]
 
 
-class AlwaysMeans:
-    """Tells that every question means the same."""
+class ConstantEmbedder:
+    """Gives every question the same vector."""
 
     def __init__(self, vector: Vector) -> None:
         self._vector = vector
@@ -251,17 +253,17 @@ def test_a_passage_with_the_word_comes_before_one_that_is_nearer_in_meaning(
     vault: ContractVault, index: IndexOf
 ) -> None:
     embedder = vault.embedder("tiny", 2)
-    near, worded = "blubbers.", "a walrus."  # as long as what `embed` cuts
-    vault.embed(vault.put("long.txt", near, worded), embedder, [unit(1, 0), unit(0, 1)])
+    text_near, text_with_word = "blubbers.", "a walrus."  # as long as the passages that `embed` makes
+    vault.embed(vault.put("long.txt", text_near, text_with_word), embedder, [unit(1, 0), unit(0, 1)])
     for number in range(8):
-        vault.put(f"{number}.txt", f"walrus walrus {number}")  # so that the word says little for a file
+        vault.put(f"{number}.txt", f"walrus walrus {number}")  # so that the word has little weight
 
-    hits = Search(vault.database.read, index(), AlwaysMeans(unit(1, 0))).search("ocean walrus").hits
+    hits = Search(vault.database.read, index(), ConstantEmbedder(unit(1, 0))).search("ocean walrus").hits
 
     (hit,) = [hit for hit in hits if hit.path == "long.txt"]
     assert hit.why == ("words", "meaning")
-    assert [piece.place.start for piece in hit.passages] == [len(near), 0]
-    assert hit.snippet.text == worded
+    assert [piece.place.start for piece in hit.passages] == [len(text_near), 0]
+    assert hit.snippet.text == text_with_word
 
 
 def unit(*numbers: float) -> Vector:

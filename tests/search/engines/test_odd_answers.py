@@ -1,4 +1,4 @@
-"""Servers that answer something else than they were asked for: searches go on, and no key is told to anybody."""
+"""Servers that answer with unexpected data: searches still work, and no key is revealed."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ ODD = {
 }
 
 
-class Odd(http.server.BaseHTTPRequestHandler):
-    """Answers everything in the same way."""
+class OddHandler(http.server.BaseHTTPRequestHandler):
+    """Answers every request in the same way."""
 
     status: ClassVar[int] = 200
     answer: ClassVar[bytes] = b"{}"
@@ -73,8 +73,8 @@ class Odd(http.server.BaseHTTPRequestHandler):
 
 
 @pytest.fixture
-def odd() -> Iterator[tuple[str, type[Odd]]]:
-    class Own(Odd):
+def odd() -> Iterator[tuple[str, type[OddHandler]]]:
+    class Own(OddHandler):
         pass
 
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Own) as listening:
@@ -86,7 +86,7 @@ def odd() -> Iterator[tuple[str, type[Odd]]]:
 
 
 @pytest.fixture
-def engines(odd: tuple[str, type[Odd]]) -> Iterator[VaultEngines]:
+def engines(odd: tuple[str, type[OddHandler]]) -> Iterator[VaultEngines]:
     engines = VaultEngines(Meilisearch(odd[0], KEY), Qdrant(odd[0], KEY), "chyme_test")
     yield engines
     engines.close()
@@ -94,7 +94,7 @@ def engines(odd: tuple[str, type[Odd]]) -> Iterator[VaultEngines]:
 
 @pytest.mark.parametrize("shape", ODD)
 def test_an_answer_of_another_shape_is_a_failure_of_the_server(
-    vault: ContractVault, odd: tuple[str, type[Odd]], engines: VaultEngines, shape: str
+    vault: ContractVault, odd: tuple[str, type[OddHandler]], engines: VaultEngines, shape: str
 ) -> None:
     embedder = vault.embedder("tiny", 2)
     vault.embed(vault.put("a.txt", "an owl"), embedder, [(1.0, 0.0)])
@@ -105,12 +105,12 @@ def test_an_answer_of_another_shape_is_a_failure_of_the_server(
     remote = RemoteIndex(vault.database.read, local, engines)
     odd[1].answer = ODD[shape].encode()
 
-    worded = vault.ask(remote, "owl")
-    assert [vault.path(file.file_id) for file in worded.files] == ["a.txt"]
+    result = vault.ask(remote, "owl")
+    assert [vault.path(file.file_id) for file in result.files] == ["a.txt"]
     if shape != "infinite":
-        assert "the vault's own index answered" in worded.notes[0]
+        assert "the vault's own index answered" in result.notes[0]
     assert vault.near(remote, (1.0, 0.0), embedder)[:1] == [("a.txt", 0)]
-    for ask in _questions(engines):
+    for ask in _requests(engines):
         with pytest.raises(ServerFailed, match="answered"):
             ask()
     with pytest.raises(ServerFailed):
@@ -120,7 +120,7 @@ def test_an_answer_of_another_shape_is_a_failure_of_the_server(
     cache.close()
 
 
-def _questions(engines: VaultEngines) -> list[Callable[[], object]]:
+def _requests(engines: VaultEngines) -> list[Callable[[], object]]:
     words, meaning = engines.words, engines.meaning
     return [
         lambda: words.has_index("any", {"facetSearch": False}),
@@ -142,8 +142,8 @@ def _questions(engines: VaultEngines) -> list[Callable[[], object]]:
     ]
 
 
-def test_an_answer_without_end_is_not_read_to_the_end(
-    odd: tuple[str, type[Odd]], engines: VaultEngines, monkeypatch: pytest.MonkeyPatch
+def test_an_endless_answer_is_not_read_to_the_end(
+    odd: tuple[str, type[OddHandler]], engines: VaultEngines, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(http_client, "ANSWER_BYTES", 100_000)
     odd[1].answer = b'{"results": [' + b" " * 100_000 + b"]}"
@@ -152,8 +152,8 @@ def test_an_answer_without_end_is_not_read_to_the_end(
         engines.words.count([])
 
 
-def test_an_answer_that_was_packed_though_nobody_asked_for_it_is_refused(
-    odd: tuple[str, type[Odd]], engines: VaultEngines
+def test_an_answer_that_was_compressed_without_request_is_refused(
+    odd: tuple[str, type[OddHandler]], engines: VaultEngines
 ) -> None:
     odd[1].headers_too = {"content-encoding": "gzip"}
 
@@ -162,8 +162,8 @@ def test_an_answer_that_was_packed_though_nobody_asked_for_it_is_refused(
 
 
 @pytest.mark.parametrize("status", [200, 400, 401, 500])
-def test_a_server_that_repeats_what_it_was_sent_does_not_get_the_key_into_messages(
-    odd: tuple[str, type[Odd]], engines: VaultEngines, status: int
+def test_messages_do_not_contain_a_key_that_the_server_repeats(
+    odd: tuple[str, type[OddHandler]], engines: VaultEngines, status: int
 ) -> None:
     task = {"status": "failed", "type": "any", "error": {"message": "ECHO", "code": "ECHO"}}
     odd[1].status, odd[1].answer = status, json.dumps(task).encode() if status == 200 else b" " * 285 + b"ECHO"
@@ -175,7 +175,7 @@ def test_a_server_that_repeats_what_it_was_sent_does_not_get_the_key_into_messag
 
 
 @pytest.mark.parametrize("key", ["a-secret\n", "a-secret\r\nx: y", "a-secret-é", "a-secret\0"])
-def test_a_key_that_cannot_be_sent_is_refused_without_telling_it(key: str) -> None:
+def test_a_key_that_cannot_be_sent_is_refused_without_revealing_it(key: str) -> None:
     for engine in (Meilisearch, Qdrant):
         with pytest.raises(UsageError, match="_key") as refused:
             engine("http://127.0.0.1:9", key)

@@ -1,4 +1,4 @@
-"""Engines on other machines are told nothing of private files, and these are found all the same."""
+"""Engines on other machines receive nothing about private files, which are found nevertheless."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from chyme.search.tables.keyword_queries import all_of
 pytestmark = pytest.mark.slow
 
 
-class Below:
-    """Whatever lies below this folder is private."""
+class PrivateBelow:
+    """Says that every file below this folder is private."""
 
     def __init__(self, folder: str) -> None:
         self.fingerprint = folder
@@ -30,21 +30,21 @@ class Below:
         return bool(self.fingerprint) and path.startswith(self.fingerprint + "/")
 
 
-def told(engines: VaultEngines) -> set[int]:
-    """Files of which the engines hold anything."""
-    held = {
+def files_in_engines(engines: VaultEngines) -> set[int]:
+    """Return the files of which the engines have any entry."""
+    file_ids = {
         document["file_id"] for index in engines.indexes for document in engines.words.documents(index, ["file_id"])
     }
     for collection in engines.meaning.collections(engines.vectors):
-        held |= {file_id for _, file_id in engines.meaning.points(collection)}
-    return held
+        file_ids |= {file_id for _, file_id in engines.meaning.points(collection)}
+    return file_ids
 
 
-def test_what_is_private_never_gets_there_and_leaves_when_it_becomes_so(
+def test_private_files_are_never_sent_and_are_removed_when_they_become_private(
     vault: ContractVault, servers: Mapping[str, Server]
 ) -> None:
     engines = engines_of(vault, servers)
-    private = Below("diary")
+    private = PrivateBelow("diary")
     pusher = Pusher(vault.database, engines, lambda: datetime(2026, 1, 1, tzinfo=UTC), private)
     model = vault.embedder("tiny", 2)
     diary, work = vault.put("diary/monday.txt", "an owl in the garden"), vault.put("work/owls.txt", "owl statistics")
@@ -52,23 +52,23 @@ def test_what_is_private_never_gets_there_and_leaves_when_it_becomes_so(
         vault.embed(file_id, model, [(1.0, 0.0)])
 
     pusher.push_all()
-    assert told(engines) == {work}
+    assert files_in_engines(engines) == {work}
     assert check(vault.database, engines) == []
     index = RemoteIndex(vault.database.read, SqliteIndex(vault.database.read), engines)
     assert sorted(vault.found(index, "owl")) == ["diary/monday.txt", "work/owls.txt"]
 
     private.fingerprint = "work"
     pusher.push_all()
-    assert told(engines) == {diary}
+    assert files_in_engines(engines) == {diary}
     assert check(vault.database, engines) == []
 
     vault.database.write(lambda db: db.execute("UPDATE files SET path = 'work/monday.txt' WHERE id = ?", (diary,)))
     pusher.push_all()
-    assert told(engines) == set(), "it was moved to where files are private"
+    assert files_in_engines(engines) == set(), "it was moved into the private folder"
 
     private.fingerprint = ""
     pusher.push_all()
-    assert told(engines) == {diary, work}
+    assert files_in_engines(engines) == {diary, work}
     near = index.find_by_meaning((1.0, 0.0), model, all_of(()), 5)
     assert {match.file_id for match in near} == {diary, work}
     engines.close()

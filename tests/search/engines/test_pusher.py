@@ -1,4 +1,4 @@
-"""Whoever tells the engines what changed, at work beside everything else."""
+"""The pusher, which sends changes to the engines in the background."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from chyme.search.tables import engine_outbox
 pytestmark = pytest.mark.slow
 
 
-def test_it_pushes_by_itself_and_goes_on_after_an_outage(
+def test_it_pushes_automatically_and_continues_after_an_outage(
     vault: ContractVault, own_servers: Mapping[str, Server]
 ) -> None:
     engines = engines_of(vault, own_servers)
@@ -48,7 +48,7 @@ def test_it_pushes_by_itself_and_goes_on_after_an_outage(
     engines.close()
 
 
-def test_one_pushes_at_a_time(vault: ContractVault, servers: Mapping[str, Server]) -> None:
+def test_only_one_process_pushes_at_a_time(vault: ContractVault, servers: Mapping[str, Server]) -> None:
     engines = engines_of(vault, servers)
     vault.put("a.txt", "an owl")
     pushed = threading.Event()
@@ -72,7 +72,7 @@ def test_one_pushes_at_a_time(vault: ContractVault, servers: Mapping[str, Server
     engines.close()
 
 
-def test_who_has_something_else_to_do_waits_no_longer_than_they_said(vault: ContractVault) -> None:
+def test_a_caller_with_limited_patience_does_not_wait_longer(vault: ContractVault) -> None:
     nowhere = VaultEngines(Meilisearch("http://127.0.0.1:9"), Qdrant("http://127.0.0.1:9"), "chyme_test")
     with vault.database.path.with_name("pusher.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -82,36 +82,36 @@ def test_who_has_something_else_to_do_waits_no_longer_than_they_said(vault: Cont
     nowhere.close()
 
 
-def test_who_pushes_in_this_process_is_waited_for(vault: ContractVault, servers: Mapping[str, Server]) -> None:
-    at_it, go_on = threading.Event(), threading.Event()
+def test_a_push_of_the_same_process_is_waited_for(vault: ContractVault, servers: Mapping[str, Server]) -> None:
+    reached, resume = threading.Event(), threading.Event()
 
     class Slow(Qdrant):
         def delete_except(self, collection: str, file_ids: Collection[int], ids: Collection[int]) -> None:
-            at_it.set()
-            assert go_on.wait(60)
+            reached.set()
+            assert resume.wait(60)
             super().delete_except(collection, file_ids, ids)
 
-    told = engines_of(vault, servers)
-    engines = VaultEngines(told.words, Slow(servers["qdrant"].url, KEY), told.vault)
+    normal = engines_of(vault, servers)
+    engines = VaultEngines(normal.words, Slow(servers["qdrant"].url, KEY), normal.vault)
     vault.embed(vault.put("a.txt", "an owl"), vault.embedder("tiny", 2), [(1.0, 0.0)])
     pusher = pusher_of(vault, engines)
     pusher.start()
-    assert at_it.wait(60)
+    assert reached.wait(60)
     waiter = threading.Thread(target=pusher.push_all, args=(0.2,))
     waiter.start()
     waiter.join(1)
     assert waiter.is_alive()
-    go_on.set()
+    resume.set()
     waiter.join()
 
-    assert check(vault.database, told) == []
+    assert check(vault.database, normal) == []
     pusher.close()
     engines.clear()
     engines.close()
-    told.meaning.close()
+    normal.meaning.close()
 
 
-def test_a_file_that_an_engine_refuses_is_named_and_holds_nobody_up(
+def test_a_file_that_an_engine_refuses_is_named_and_blocks_no_other(
     vault: ContractVault, servers: Mapping[str, Server]
 ) -> None:
     engines = engines_of(vault, servers)
@@ -123,7 +123,7 @@ def test_a_file_that_an_engine_refuses_is_named_and_holds_nobody_up(
 
     with pytest.raises(ServerFailed, match=r"^4\.txt is refused: Qdrant .* answered 400"):
         pusher.push_all()
-    assert [one.file_id for one in engine_outbox.list_changed(vault.database.read(), 99)] == [5]
+    assert [change.file_id for change in engine_outbox.list_changed(vault.database.read(), 99)] == [5]
 
     vault.put("later.txt", "a kite")
     pusher.start()
@@ -143,11 +143,11 @@ def test_an_engine_that_refuses_everything_is_not_asked_for_every_file(
     vault: ContractVault, servers: Mapping[str, Server]
 ) -> None:
     engines = engines_of(vault, servers)
-    asked: list[int] = []
+    group_sizes: list[int] = []
 
     class Refusing(Qdrant):
         def delete_except(self, collection: str, file_ids: Collection[int], ids: Collection[int]) -> None:
-            asked.append(len(file_ids))
+            group_sizes.append(len(file_ids))
             raise ServerFailed("no", 400)
 
     refusing = VaultEngines(engines.words, Refusing(servers["qdrant"].url, KEY), engines.vault)
@@ -158,7 +158,7 @@ def test_an_engine_that_refuses_everything_is_not_asked_for_every_file(
     with pytest.raises(ServerFailed, match="no"):
         pusher_of(vault, refusing).push_all()
 
-    assert len(asked) < 60
+    assert len(group_sizes) < 60
     assert engine_outbox.count(vault.database.read()) == 60
     engines.clear()
     engines.close()

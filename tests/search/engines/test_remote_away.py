@@ -1,4 +1,4 @@
-"""Searching by larger engines that are away: the vault's own index answers, quickly, and says so."""
+"""Search with larger engines that are unavailable: the vault's own index answers quickly, and a note says so."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ pytestmark = pytest.mark.slow
 FORWARD = (1.0, 0.0)
 
 
-class Busy(http.server.BaseHTTPRequestHandler):
-    """Answers that it cannot answer, and counts."""
+class BusyHandler(http.server.BaseHTTPRequestHandler):
+    """Answers every request with an error status, and records its path."""
 
-    asked: ClassVar[list[str]]
+    requests: ClassVar[list[str]]
     status = 503
 
     def do_POST(self) -> None:
-        self.asked.append(self.path)
+        self.requests.append(self.path)
         self.rfile.read(int(self.headers["content-length"]))
         self.send_response(self.status)
         self.send_header("location", "/elsewhere")
@@ -44,9 +44,9 @@ class Busy(http.server.BaseHTTPRequestHandler):
 
 
 @pytest.fixture
-def server() -> Iterator[tuple[str, type[Busy]]]:
-    class Own(Busy):
-        asked: ClassVar[list[str]] = []
+def server() -> Iterator[tuple[str, type[BusyHandler]]]:
+    class Own(BusyHandler):
+        requests: ClassVar[list[str]] = []
 
     with http.server.HTTPServer(("127.0.0.1", 0), Own) as listening:
         thread = threading.Thread(target=listening.serve_forever, args=(0.01,))
@@ -57,7 +57,7 @@ def server() -> Iterator[tuple[str, type[Busy]]]:
 
 
 @pytest.fixture
-def engines(server: tuple[str, type[Busy]]) -> Iterator[VaultEngines]:
+def engines(server: tuple[str, type[BusyHandler]]) -> Iterator[VaultEngines]:
     engines = VaultEngines(Meilisearch(server[0]), Qdrant(server[0]), "chyme_test")
     yield engines
     engines.close()
@@ -72,33 +72,33 @@ def local(vault: ContractVault) -> Iterator[SqliteIndex]:
 
 @pytest.fixture
 def told(vault: ContractVault) -> ContractVault:
-    """A vault that believes its engines know everything."""
+    """A vault with no changes left to send to its engines."""
     vault.embed(vault.put("a.txt", "an owl"), vault.embedder("tiny", 2), [FORWARD])
     vault.database.write(engine_outbox.activate)
     vault.database.write(lambda db: engine_outbox.mark_done(db, engine_outbox.list_changed(db, 9)))
     return vault
 
 
-def test_after_a_failure_nobody_asks_again_for_a_while(
-    told: ContractVault, local: SqliteIndex, engines: VaultEngines, server: tuple[str, type[Busy]]
+def test_after_a_failure_the_server_is_not_called_again_for_a_while(
+    told: ContractVault, local: SqliteIndex, engines: VaultEngines, server: tuple[str, type[BusyHandler]]
 ) -> None:
     clock = [100.0]
     remote = RemoteIndex(told.database.read, local, engines, lambda: clock[0])
-    asked = server[1].asked
+    requests = server[1].requests
 
     for _ in range(3):
-        worded = told.ask(remote, "owl")
-        assert [told.path(file.file_id) for file in worded.files] == ["a.txt"]
-        assert worded.notes == (f"Meilisearch at {server[0]} answered 503: ; the vault's own index answered",)
-    assert len(asked) == 1
+        result = told.ask(remote, "owl")
+        assert [told.path(file.file_id) for file in result.files] == ["a.txt"]
+        assert result.notes == (f"Meilisearch at {server[0]} answered 503: ; the vault's own index answered",)
+    assert len(requests) == 1
 
     clock[0] += REST_SECONDS
     told.ask(remote, "owl")
-    assert len(asked) == 2
+    assert len(requests) == 2
 
 
 def test_meaning_is_answered_by_the_vaults_own_vectors(
-    told: ContractVault, local: SqliteIndex, engines: VaultEngines, server: tuple[str, type[Busy]]
+    told: ContractVault, local: SqliteIndex, engines: VaultEngines, server: tuple[str, type[BusyHandler]]
 ) -> None:
     remote = RemoteIndex(told.database.read, local, engines)
     embedder = told.embedder("tiny", 2)
@@ -106,41 +106,39 @@ def test_meaning_is_answered_by_the_vaults_own_vectors(
     for _ in range(3):
         assert told.near(remote, FORWARD, embedder) == [("a.txt", 0)]
         assert (remote.meaning_note(embedder) or "").endswith("answered 503: ; the vault's own index answered")
-    assert len(server[1].asked) == 1
+    assert len(server[1].requests) == 1
 
 
 def test_engines_that_lack_many_files_are_not_asked(
-    told: ContractVault, local: SqliteIndex, engines: VaultEngines, server: tuple[str, type[Busy]]
+    told: ContractVault, local: SqliteIndex, engines: VaultEngines, server: tuple[str, type[BusyHandler]]
 ) -> None:
     told.database.write(lambda db: engine_outbox.put(db, range(1, 1002)))
-    worded = told.ask(RemoteIndex(told.database.read, local, engines), "owl")
+    result = told.ask(RemoteIndex(told.database.read, local, engines), "owl")
 
-    assert [told.path(file.file_id) for file in worded.files] == ["a.txt"]
-    assert "yet to be told of many files" in worded.notes[0]
-    assert server[1].asked == []
+    assert [told.path(file.file_id) for file in result.files] == ["a.txt"]
+    assert "yet to be told of many files" in result.notes[0]
+    assert server[1].requests == []
 
 
-def test_engines_that_were_never_told_are_not_asked(
-    vault: ContractVault, local: SqliteIndex, engines: VaultEngines, server: tuple[str, type[Busy]]
+def test_engines_that_never_received_files_are_not_asked(
+    vault: ContractVault, local: SqliteIndex, engines: VaultEngines, server: tuple[str, type[BusyHandler]]
 ) -> None:
     vault.put("a.txt", "an owl")
 
     assert vault.found(RemoteIndex(vault.database.read, local, engines), "owl") == ["a.txt"]
-    assert server[1].asked == []
+    assert server[1].requests == []
 
 
-def test_a_server_that_sends_us_elsewhere_is_not_followed(
-    engines: VaultEngines, server: tuple[str, type[Busy]]
-) -> None:
+def test_redirects_are_not_followed(engines: VaultEngines, server: tuple[str, type[BusyHandler]]) -> None:
     server[1].status = 307
 
     with pytest.raises(ServerFailed, match="answered 307"):
         engines.words.count([])
-    assert server[1].asked == ["/multi-search"]
+    assert server[1].requests == ["/multi-search"]
 
 
 @pytest.mark.parametrize("url", ["", "127.0.0.1:7700", "ftp://127.0.0.1", "http://me:secret@127.0.0.1", "http://"])
-def test_what_is_no_address_of_a_server_is_refused_without_telling_secrets(url: str) -> None:
+def test_an_invalid_server_address_is_refused_without_revealing_secrets(url: str) -> None:
     with pytest.raises(UsageError, match="meilisearch_url") as refused:
         Meilisearch(url)
     assert "secret" not in str(refused.value)

@@ -1,4 +1,4 @@
-"""Both engines score alike, so that what one has not been told yet may stand in one list with what it knows."""
+"""Both engines give the same scores, so that files not pushed yet can be listed together with pushed ones."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ WORDS = [
 ]  # fmt: skip
 
 
-def test_words_score_alike_in_both_engines(vault: ContractVault, servers: Mapping[str, Server]) -> None:
+def test_both_engines_give_the_same_scores_for_words(vault: ContractVault, servers: Mapping[str, Server]) -> None:
     chance = random.Random(3)
     for number in range(80):
         texts = [" ".join(chance.choices(WORDS, k=chance.randint(3, 40))) for _ in range(chance.randint(1, 3))]
@@ -39,11 +39,11 @@ def test_words_score_alike_in_both_engines(vault: ContractVault, servers: Mappin
         "東京 running fox",
         "tests tests",
     ):
-        here = {file.file_id: file for file in vault.ask(local, question, last=100).files}
-        there = {file.file_id: file for file in vault.ask(remote, question, last=100).files}
-        assert here.keys() == there.keys(), question
-        for file_id, file in there.items():
-            assert file.score == pytest.approx(here[file_id].score, abs=1e-4), question
-            assert (file.by_words, file.by_name) == (here[file_id].by_words, here[file_id].by_name)
+        local_files = {file.file_id: file for file in vault.ask(local, question, last=100).files}
+        remote_files = {file.file_id: file for file in vault.ask(remote, question, last=100).files}
+        assert local_files.keys() == remote_files.keys(), question
+        for file_id, file in remote_files.items():
+            assert file.score == pytest.approx(local_files[file_id].score, abs=1e-4), question
+            assert (file.by_words, file.by_name) == (local_files[file_id].by_words, local_files[file_id].by_name)
     engines.clear()
     engines.close()
