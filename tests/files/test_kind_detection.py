@@ -1,4 +1,4 @@
-"""What sort of thing a file is, whatever its name says."""
+"""Which kind a file is, whatever its name says."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_every_sample_is_known_by_its_content(sample: str, kind: Kind, mime: str
         ("page.html", "page.txt", "text/html"),
     ],
 )
-def test_a_wrong_extension_fools_nobody(sample: str, wrong: str, mime: str) -> None:
+def test_a_wrong_extension_does_not_change_the_kind(sample: str, wrong: str, mime: str) -> None:
     assert kind_of(wrong, (SAMPLES / sample).read_bytes())[1] == mime
 
 
@@ -127,7 +127,7 @@ def test_media_and_archives_are_known_by_their_first_bytes(name: str, data: byte
         ("site.desktop", "[Desktop Entry]\nType=Link\nURL=https://example.org\n", Kind.URL, "application/x-desktop"),
     ],
 )
-def test_text_is_told_from_markup_mail_and_links(name: str, text: str, kind: Kind, mime: str) -> None:
+def test_text_is_distinguished_from_markup_mail_and_links(name: str, text: str, kind: Kind, mime: str) -> None:
     assert kind_of(name, text.encode()) == (kind, mime)
 
 
@@ -144,7 +144,7 @@ def test_noise_named_as_text_is_other_and_noise_named_as_a_picture_is_a_broken_p
 
 
 def ole(*streams: str) -> bytes:
-    """An OLE file that holds the named streams and nothing in them."""
+    """An OLE file that contains the named streams, all empty."""
     header = bytearray(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(504))
     struct.pack_into("<HHHHH", header, 24, 0x3E, 3, 0xFFFE, 9, 6)
     struct.pack_into("<I", header, 48, 1)
@@ -182,7 +182,7 @@ def ole(*streams: str) -> bytes:
         (("EncryptedPackage", "EncryptionInfo"), "a", WORD),
     ],
 )
-def test_ole_files_are_told_apart_by_what_they_hold(streams: tuple[str, ...], name: str, mime: str) -> None:
+def test_ole_files_are_distinguished_by_their_streams(streams: tuple[str, ...], name: str, mime: str) -> None:
     assert kind_of(name, ole(*streams)) == (Kind.DOCUMENT, mime)
 
 

@@ -1,4 +1,4 @@
-"""Files that are nothing but a link, as people and desktops make them."""
+"""Files that contain only a link, as people and desktops make them."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def test_a_file_that_is_one_link_is_known_by_its_address(name: str, data: bytes,
         ("a.webloc", "not a property list"),
     ],
 )
-def test_whatever_is_more_or_less_than_a_link_is_none(name: str, text: str) -> None:
+def test_a_file_with_more_or_less_than_a_link_is_no_link(name: str, text: str) -> None:
     assert link_in(name, text.encode()) is None
     assert kind_of(name, text.encode()) is not Kind.URL
 
@@ -140,7 +140,7 @@ def test_broken_property_lists_do_no_harm() -> None:
 
 
 @pytest.mark.parametrize(
-    ("link", "found", "asked"),
+    ("link", "found", "opened"),
     [
         ("https://h/a#/b", "https://h/a", "https://h/a#/b"),
         ("https://h/a#/b", "https://h/a#c", "https://h/a#c"),
@@ -150,6 +150,6 @@ def test_broken_property_lists_do_no_harm() -> None:
         ("", "https://h/a", "https://h/a"),
     ],
 )
-def test_a_page_is_opened_with_what_its_link_says_besides(link: str, found: str, asked: str) -> None:
-    assert restore_link_parts(link, found) == asked
-    assert remove_credentials(asked) == asked.replace("u:p@", "")
+def test_a_page_is_opened_with_the_other_parts_of_its_link(link: str, found: str, opened: str) -> None:
+    assert restore_link_parts(link, found) == opened
+    assert remove_credentials(opened) == opened.replace("u:p@", "")

@@ -69,11 +69,11 @@ def test_a_text_with_links_stays_a_text(text: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["a.csv", "a.py", "a.json", "a.html"])
-def test_only_notes_are_read_so(name: str) -> None:
+def test_only_notes_are_read_as_link_notes(name: str) -> None:
     assert link_note_in(name, f"title\n{PAGE}".encode()) is None
 
 
-def test_the_links_of_a_text_are_found_each_once_and_no_more_than_allowed() -> None:
+def test_each_link_of_a_text_is_found_once_up_to_the_limit() -> None:
     text = f"See {PAGE}, (https://en.example.org/wiki/Mill_(tide)) and [b](https://example.org/b). Again {PAGE}!"
     assert links_in(text) == [PAGE, "https://en.example.org/wiki/Mill_(tide)", "https://example.org/b"]
     many = " ".join(f"https://example.org/{number}" for number in range(MAX_LINKS * 2))

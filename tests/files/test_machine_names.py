@@ -335,12 +335,12 @@ a1b2c3d4e5f6.js
 
 
 @pytest.mark.parametrize("name", MACHINE)
-def test_nobody_named_this(name: str) -> None:
+def test_a_machine_gave_this_name(name: str) -> None:
     assert is_machine_made(name)
 
 
 @pytest.mark.parametrize("name", HUMAN)
-def test_somebody_named_this(name: str) -> None:
+def test_a_person_gave_this_name(name: str) -> None:
     assert not is_machine_made(name)
 
 
@@ -377,5 +377,5 @@ def test_very_long_names_cost_no_more_than_their_length(part: str) -> None:
         ("a.b.c", "a.b"),
     ],
 )
-def test_what_stands_before_the_extension(name: str, stem: str) -> None:
+def test_the_stem_is_the_name_before_the_extension(name: str, stem: str) -> None:
     assert without_extension(name) == stem

@@ -1,4 +1,4 @@
-"""Names that lie about themselves are spelt out."""
+"""Deceptive control characters in names are spelt out."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from chyme.text.display import printable
 
 
 @pytest.mark.parametrize(
-    ("name", "shown"),
+    ("name", "printed"),
     [
         ("\u202egnp.exe", "\\u202egnp.exe"),
         ("a\u2066b\u061cc", "a\\u2066b\\u061cc"),
@@ -17,5 +17,5 @@ from chyme.text.display import printable
         ("räksmörgås 日本 👩‍🚒 שלום", "räksmörgås 日本 👩‍🚒 שלום"),
     ],
 )
-def test_what_turns_the_line_around_is_spelt_out_and_all_else_stays(name: str, shown: str) -> None:
-    assert printable(name) == shown
+def test_characters_that_reverse_the_line_are_spelt_out_and_others_stay(name: str, printed: str) -> None:
+    assert printable(name) == printed

@@ -7,13 +7,13 @@ from chyme.text.excerpts import take_excerpts
 LINES = [f"line {number:03}" for number in range(100)]
 
 
-def test_what_fits_is_told_whole() -> None:
+def test_a_text_that_fits_is_returned_whole() -> None:
     assert take_excerpts(LINES[:3], 27, "…").text == "line 000\nline 001\nline 002"
     assert take_excerpts(LINES[:3], 27, "…").share == 1.0
     assert take_excerpts([], 10, "…").text == ""
 
 
-def test_of_more_the_beginning_the_middle_and_the_end_are_told() -> None:
+def test_beginning_middle_and_end_of_a_longer_text_are_returned() -> None:
     found = take_excerpts(LINES, 90, "…")
     assert found.text.splitlines() == [
         *("line 000", "line 001", "line 002", "line 003", "…"),
@@ -23,5 +23,5 @@ def test_of_more_the_beginning_the_middle_and_the_end_are_told() -> None:
     assert found.share == 0.1
 
 
-def test_a_line_longer_than_the_room_is_told_all_the_same() -> None:
+def test_a_line_longer_than_the_limit_is_returned_anyway() -> None:
     assert take_excerpts(["a" * 50], 10, "…").text == "a" * 50

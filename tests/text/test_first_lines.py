@@ -1,4 +1,4 @@
-"""The first lines of a note, whatever it is."""
+"""The first lines of a note in any format."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from chyme.text.excerpts import LENGTH, LINES, first_lines
 
 
 @pytest.mark.parametrize(
-    ("text", "shown"),
+    ("text", "preview"),
     [
         ("# The boathouse\n\nThe **key** hangs `here`.\n", "The boathouse\nThe key hangs here."),
         ("---\ntitle: x\ntags: [a]\n---\n# Heading\ntext", "Heading\ntext"),
@@ -20,8 +20,8 @@ from chyme.text.excerpts import LENGTH, LINES, first_lines
         ("", ""),
     ],
 )
-def test_markdown_is_shown_without_its_signs(text: str, shown: str) -> None:
-    assert first_lines(text, markdown=True) == shown
+def test_markdown_is_shown_without_its_signs(text: str, preview: str) -> None:
+    assert first_lines(text, markdown=True) == preview
 
 
 def test_other_text_is_shown_as_it_is() -> None:

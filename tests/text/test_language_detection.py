@@ -1,4 +1,4 @@
-"""Which language a text is written in, and when nobody can tell."""
+"""Which language a text is written in, and which texts have no clear language."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from chyme.text.language_detection import fingerprint, language_of
 
-pytestmark = pytest.mark.slow  # a little each, and they are many
+pytestmark = pytest.mark.slow  # each test is a little slow, and there are many
 
 SENTENCES = {
     "en": "Thank you for your order. Please find attached the invoice for the services we provided last month.",
@@ -47,7 +47,7 @@ SENTENCES = {
 
 
 @pytest.mark.parametrize("code", SENTENCES)
-def test_the_language_of_a_sentence_or_two_is_told(code: str) -> None:
+def test_the_language_of_a_sentence_or_two_is_detected(code: str) -> None:
     language, belief = language_of(SENTENCES[code])
 
     assert language == code
@@ -55,21 +55,21 @@ def test_the_language_of_a_sentence_or_two_is_told(code: str) -> None:
 
 
 @pytest.mark.parametrize("code", SENTENCES)
-def test_of_forty_letters_it_tells_nothing_wrong(code: str) -> None:
+def test_no_wrong_language_is_detected_in_forty_letters(code: str) -> None:
     assert language_of(SENTENCES[code][:40])[0] in (code, None)
 
 
 @pytest.mark.parametrize("text", ["こんにちは", "안녕하세요", "Γειά σου", "שלום", "Привіт", "สวัสดี"])
-def test_a_script_tells_the_language_of_a_few_letters(text: str) -> None:
+def test_a_script_reveals_the_language_of_a_few_letters(text: str) -> None:
     assert language_of(text)[0] == {"こ": "ja", "안": "ko", "Γ": "el", "ש": "he", "П": "uk", "ส": "th"}[text[0]]
 
 
 @pytest.mark.parametrize(("text", "code"), [("Договор аренды", "ru"), ("Їжак", "uk")])
-def test_letters_that_a_language_does_not_write_rule_it_out(text: str, code: str) -> None:
+def test_letters_that_a_language_does_not_use_rule_it_out(text: str, code: str) -> None:
     assert language_of(text)[0] == code
 
 
-def test_of_a_few_words_only_common_languages_are_considered() -> None:
+def test_only_common_languages_are_considered_for_a_few_words() -> None:
     assert language_of("Einladung zum Sommerfest am See")[1] > 0.9
     assert language_of("Kære kunde, hermed din faktura")[0] == "da"
 
@@ -99,7 +99,7 @@ def test_of_a_few_words_only_common_languages_are_considered() -> None:
         *("def f(x):\n    return x + 1\n", '{"id":1,"x":true}' * 30),
     ],
 )
-def test_of_too_little_and_of_no_language_nothing_is_told(text: str) -> None:
+def test_no_language_is_detected_in_short_texts_or_texts_of_no_language(text: str) -> None:
     language, belief = language_of(text)
 
     assert language is None
@@ -130,23 +130,23 @@ def test_five_megabytes_of_anything_cost_no_more_than_their_length(piece: str) -
 
 @settings(max_examples=50)
 @given(st.text(max_size=200))
-def test_any_text_can_be_asked(text: str) -> None:
+def test_any_text_can_be_examined(text: str) -> None:
     language, belief = language_of(text)
     assert language is None or (len(language) == 2 and language.islower())
     assert 0 <= belief <= 1
 
 
 def test_neither_the_import_nor_the_fingerprint_loads_the_model() -> None:
-    told = "import sys, chyme.text.language_detection as it; print(it.fingerprint(), 'numpy' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", told], capture_output=True, text=True, check=True)
+    script = "import sys, chyme.text.language_detection as it; print(it.fingerprint(), 'numpy' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
 
     assert done.stdout.strip() == f"{fingerprint()} False"
     assert fingerprint().startswith("py3langid 0.")
 
 
 def test_the_model_is_unpacked_without_writing_anything() -> None:
-    asked = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0)); " + (
+    script = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0)); " + (
         f"from chyme.text.language_detection import language_of; print(language_of({SENTENCES['de']!r})[0])"
     )
-    told = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=False, timeout=300)
-    assert (told.stdout, told.returncode) == ("de\n", 0), told.stderr
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False, timeout=300)
+    assert (run.stdout, run.returncode) == ("de\n", 0), run.stderr

@@ -44,7 +44,7 @@ Costs are 5 \\* 3 \\_ &amp; <b>more</b> https://example.org/x_y_z than that [1].
 """
 
 
-def test_blocks_are_told_apart_and_have_no_markup() -> None:
+def test_blocks_are_distinguished_and_have_no_markup() -> None:
     assert blocks_of(PAGE) == [
         Block(BlockType.HEADING, "The old pier"),
         Block(BlockType.PARAGRAPH, "The steel of the old pier was measured in June. It goes on here."),

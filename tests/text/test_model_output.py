@@ -1,4 +1,4 @@
-"""What a model answers is kept as plain text."""
+"""Answers of models are stored as plain text."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from chyme.text.model_output import plain_line, plain_text, remove_invisible
         ("", ""),
     ],
 )
-def test_markup_and_what_nobody_sees_are_taken_out(text: str, plain: str) -> None:
+def test_markup_and_invisible_characters_are_removed(text: str, plain: str) -> None:
     assert plain_text(text) == plain
     assert plain_text(plain) == plain
 

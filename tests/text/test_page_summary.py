@@ -55,12 +55,12 @@ def test_menus_code_tables_questions_and_notices_are_not_picked(never: str) -> N
     assert never not in " ".join(points_of(ARTICLE))
 
 
-def test_no_point_says_another_one_again() -> None:
+def test_no_point_repeats_another_point() -> None:
     mills = [f"The mill number{at} grinds flour for nine villages of the valley.\n\n" for at in range(9)]
     assert sum("mill" in point for point in points_of("".join(mills) + ARTICLE)) == 1
 
 
-def test_where_all_sentences_are_much_alike_three_are_told_all_the_same() -> None:
+def test_three_sentences_are_picked_even_where_all_are_much_alike() -> None:
     days = [f"The weather in Whitby was fair on day number{at} of the month of {at}June." for at in range(30)]
     assert len(points_of(" ".join(days))) == LEAST
 
@@ -93,7 +93,7 @@ def test_two_sentences_below_a_large_table_are_not_the_whole_page() -> None:
     assert found.points == ("The tides of this month in metres.",)
 
 
-def test_where_there_are_no_sentences_there_are_no_points() -> None:
+def test_a_page_without_sentences_has_no_points() -> None:
     assert points_of("[Home](/)\n\n[Sport](/s)\n\n| a | b |\n|---|---|\n| c | d |\n\n...!\n") == []
 
 
@@ -133,6 +133,6 @@ GOOD = ["The old pier closes in June.", "Divers found holes in its steel.", "The
         (["Der Pier ist alt und wird von der Stadt nicht mehr geöffnet.", "Das ist so.", "Es gibt ihn."], "'en'"),
     ],
 )
-def test_points_that_somebody_wrote_must_be_about_the_page(points: list[str], complaint: str | None) -> None:
+def test_points_written_by_others_must_be_about_the_page(points: list[str], complaint: str | None) -> None:
     found = find_problem(points, ARTICLE, "en")
     assert found is None if complaint is None else found is not None and complaint in found

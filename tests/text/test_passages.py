@@ -74,14 +74,14 @@ def test_headings_are_those_of_markdown_and_not_of_code_in_it() -> None:
     assert [place.heading for place in markdown_headings(text)] == ["One", "Two"]
 
 
-def test_tokens_are_counted_by_whoever_embeds() -> None:
+def test_tokens_are_counted_by_the_function_of_the_embedder() -> None:
     spans = cut_passages("東京都の観光案内です。" * 100, window=50, count_tokens=len)
 
     assert max(span.end - span.start for span in spans) <= 50
 
 
 @given(st.text(alphabet="ab .\n東,#", max_size=400), st.integers(2, 30))
-def test_every_word_stands_in_some_passage_and_none_is_too_long(text: str, window: int) -> None:
+def test_every_word_is_in_a_passage_and_no_passage_is_too_long(text: str, window: int) -> None:
     spans = cut_passages(text, markdown_headings(text), window=window)
     covered = {at for span in spans for at in range(span.start, span.end)}
 
@@ -104,5 +104,5 @@ def test_every_word_stands_in_some_passage_and_none_is_too_long(text: str, windo
     ],
     ids=["one word", "one line", "columns", "full stops", "empty lines", "short lines", "hashes", "Japanese"],
 )
-def test_a_megabyte_in_time_that_grows_with_its_length_only(text: str) -> None:
+def test_a_megabyte_takes_time_in_proportion_to_its_length(text: str) -> None:
     assert grows_linearly(lambda size: cut_passages(text[:size], markdown_headings(text[:size])), len(text))

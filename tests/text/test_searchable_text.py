@@ -1,4 +1,4 @@
-"""What of a text anybody would look for."""
+"""Which parts of a text are worth searching for."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def test_one_word_is_enough(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "kept"),
+    ("text", "content"),
     [
         ("Words.\n\n> note: page 1 was read from its picture\n\n> note: no words were found", "Words."),
         ("> note: no words were found on page 1", ""),
@@ -28,11 +28,11 @@ def test_one_word_is_enough(text: str) -> None:
         ("", ""),
     ],
 )
-def test_what_was_left_out_is_no_content(text: str, kept: str) -> None:
-    assert without_notes(text) == kept
+def test_notes_about_omissions_are_no_content(text: str, content: str) -> None:
+    assert without_notes(text) == content
 
 
-def test_thin_is_what_has_next_to_no_words() -> None:
+def test_a_text_with_almost_no_words_is_thin() -> None:
     assert is_thin("Sheet1")
     assert is_thin("# Some notes")
     assert not is_thin("Freshwater ducks of 2019")

@@ -14,10 +14,10 @@ from chyme.text.key_phrases import key_phrases
 from chyme.text.sentences import ranks, sentences_of, terms_of, word_count
 
 
-def test_a_meeting_is_told_by_what_it_was_about() -> None:
+def test_a_meeting_is_summarised_by_its_subject() -> None:
     meeting = sample("meeting.en")
     summary = extract_summary(meeting)
-    said = " ".join(segment.text for segment in meeting.segments)
+    transcript = " ".join(segment.text for segment in meeting.segments)
 
     assert summary.takeaway == (
         "The budget for the pier is about forty thousand over what the council approved in March. "
@@ -38,14 +38,14 @@ def test_a_meeting_is_told_by_what_it_was_about() -> None:
         "What does the harbour master say about closing the old pier in summer?",
         "Who takes the part about the ferries?",
     ]
-    assert all(point.text in said for point in summary.questions)
+    assert all(point.text in transcript for point in summary.questions)
 
 
-def test_points_lead_to_where_they_were_said() -> None:
+def test_points_refer_to_the_moment_they_were_spoken() -> None:
     meeting = sample("meeting.en")
-    asked = next(segment for segment in meeting.segments if "wood instead" in segment.text)
+    source = next(segment for segment in meeting.segments if "wood instead" in segment.text)
     question = next(point for point in extract_summary(meeting).questions if "wood" in point.text)
-    assert question.seconds == asked.start
+    assert question.seconds == source.start
 
 
 def test_a_german_lecture() -> None:
@@ -54,7 +54,7 @@ def test_a_german_lecture() -> None:
     assert {"Mond", "Flut", "Gezeiten"} <= {topic.text for topic in summary.topics}
     (task,) = summary.actions
     assert task.text.startswith("Bitte lesen Sie bis Donnerstag")
-    assert task.speaker is None, "there is only one"
+    assert task.speaker is None, "there is only one speaker"
     assert len(summary.questions) == 2
 
 
@@ -91,7 +91,7 @@ def test_chinese_is_counted_by_letters_and_split_at_its_own_marks() -> None:
     assert summary.topics
 
 
-def test_a_language_nobody_knows_still_has_a_takeaway_and_questions() -> None:
+def test_an_unknown_language_still_has_a_takeaway_and_questions() -> None:
     lines = ["Hamnen ska byggas om under nästa år med nya kajer.", "När börjar arbetet med hamnen egentligen?"] * 6
     summary = extract_summary(transcript_of(lines, "sv"))
     assert "Hamnen" in summary.takeaway
@@ -99,24 +99,24 @@ def test_a_language_nobody_knows_still_has_a_takeaway_and_questions() -> None:
     assert len(summary.questions) == 6
 
 
-def test_nothing_said_is_an_empty_summary() -> None:
+def test_a_silent_transcript_has_an_empty_summary() -> None:
     assert extract_summary(Transcript("en", "m", 3.0, ())).takeaway == ""
     assert extract_summary(transcript_of([" ", ""])).takeaway == ""
 
 
 def test_sentences_cross_segments_but_not_speakers() -> None:
-    said = transcript_of(
+    transcript = transcript_of(
         [("a", "We met Dr. Smith on"), ("a", "the 5. May. It rained."), ("a", "And then"), ("b", "yes it did?")]
     )
-    found = sentences_of(said.segments, [segment.text for segment in said.segments])
-    assert [(one.text, one.speaker) for one in found] == [
+    found = sentences_of(transcript.segments, [segment.text for segment in transcript.segments])
+    assert [(sentence.text, sentence.speaker) for sentence in found] == [
         ("We met Dr. Smith on the 5. May.", "a"),
         ("It rained.", "a"),
         ("And then", "a"),
         ("yes it did?", "b"),
     ]
     assert found[0].seconds == 0.0
-    assert found[1].seconds == pytest.approx(said.segments[1].words[3].start)
+    assert found[1].seconds == pytest.approx(transcript.segments[1].words[3].start)
 
 
 def test_without_words_a_moment_is_found_in_proportion() -> None:
@@ -128,7 +128,7 @@ def test_speech_without_full_stops_is_cut_at_pauses() -> None:
     long = transcript_of(["one two three four five six seven eight nine ten"] * 30, "sv")
     found = sentences_of(long.segments, [segment.text for segment in long.segments])
     assert len(found) == 5
-    assert max(one.words for one in found) <= 60
+    assert max(sentence.words for sentence in found) <= 60
 
 
 def test_the_text_that_shares_most_with_the_others_ranks_first() -> None:
@@ -140,7 +140,7 @@ def test_the_text_that_shares_most_with_the_others_ranks_first() -> None:
     assert len(ranks([set(), {"alone"}])) == 2
 
 
-def test_key_phrases_come_again_and_share_no_word() -> None:
+def test_key_phrases_are_repeated_and_share_no_word() -> None:
     texts = [
         "The harbour project is late.",
         "Nobody likes the harbour project.",
@@ -148,8 +148,8 @@ def test_key_phrases_come_again_and_share_no_word() -> None:
         "It really rained.",
     ]
     assert key_phrases(texts, "en", 5)[0] == ("Harbour project", 0)
-    told = [*texts, "Ask the harbour master.", "The harbour master sleeps.", "Steel is steel."]
-    assert [phrase for phrase, _ in key_phrases(told, "en", 9)] == ["Harbour", "Steel"]
+    more_texts = [*texts, "Ask the harbour master.", "The harbour master sleeps.", "Steel is steel."]
+    assert [phrase for phrase, _ in key_phrases(more_texts, "en", 9)] == ["Harbour", "Steel"]
     assert key_phrases(["Nothing twice here."], "en", 5) == []
 
 
@@ -170,7 +170,7 @@ def test_key_phrases_come_again_and_share_no_word() -> None:
         ("ja", "明日までに送ってください。"),
     ],
 )
-def test_what_is_to_be_done_is_noticed(language: str, sentence: str) -> None:
+def test_an_action_is_recognised(language: str, sentence: str) -> None:
     assert asks_for_action(sentence, language) > 0
 
 
@@ -186,7 +186,7 @@ def test_what_is_to_be_done_is_noticed(language: str, sentence: str) -> None:
         (None, "We need to call them."),
     ],
 )
-def test_what_is_only_told_is_not(language: str | None, sentence: str) -> None:
+def test_a_statement_is_no_action(language: str | None, sentence: str) -> None:
     assert asks_for_action(sentence, language) == 0
 
 
@@ -195,18 +195,18 @@ def test_a_day_makes_an_action_more_likely() -> None:
 
 
 @pytest.mark.parametrize(
-    "asked",
+    "question",
     ["Who takes the minutes today?", "Was machen wir morgen?", 'Is it "really so far?"', "新码头什么时候开放？"],
 )
-def test_questions(asked: str) -> None:
-    assert is_question(asked)
+def test_questions(question: str) -> None:
+    assert is_question(question)
 
 
 @pytest.mark.parametrize(
-    "told", ["Right?", "You know?", "That is good news, right?", "Das geht so, oder?", "是吗？", "No."]
+    "text", ["Right?", "You know?", "That is good news, right?", "Das geht so, oder?", "是吗？", "No."]
 )
-def test_what_asks_nothing(told: str) -> None:
-    assert not is_question(told)
+def test_texts_that_are_no_question(text: str) -> None:
+    assert not is_question(text)
 
 
 @pytest.mark.parametrize(
@@ -224,7 +224,7 @@ def test_what_asks_nothing(told: str) -> None:
         ("", None),
     ],
 )
-def test_small_words_give_a_language_away(text: str, language: str | None) -> None:
+def test_small_words_reveal_a_language(text: str, language: str | None) -> None:
     assert language_of(text) == language
 
 

@@ -45,9 +45,9 @@ def test_word(word: str) -> None:
 @settings(max_examples=200, deadline=None)
 @given(st.lists(st.text(alphabet="abcdeghilmnorstuvyz", min_size=1, max_size=14), min_size=1, max_size=30))
 def test_any_letters(words: list[str]) -> None:
-    told = stems_of_sqlite(words)
+    stems = stems_of_sqlite(words)
 
-    assert told == {word: stem(word) for word in told}
+    assert stems == {word: stem(word) for word in stems}
 
 
 @pytest.mark.parametrize("text", ["NAÏVE", "naïve", "nai\u0308ve"])
@@ -59,7 +59,7 @@ def test_all_words_of_a_real_collection(corpus: Path) -> None:
     lines = (corpus / "retrieval/cranfield/corpus.jsonl").read_text(encoding="utf-8").splitlines()
     words = {word for line in lines for word in re.findall("[a-z]+", json.loads(line)["text"].lower())}
 
-    told = stems_of_sqlite(words)
+    stems = stems_of_sqlite(words)
 
-    assert len(told) > 5000
-    assert told == {word: stem(word) for word in told}
+    assert len(stems) > 5000
+    assert stems == {word: stem(word) for word in stems}

@@ -1,4 +1,4 @@
-"""Text comes out right whatever it was written with."""
+"""Text is decoded correctly from any encoding."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_a_broken_byte_in_utf8_does_not_garble_the_rest() -> None:
     assert "schöne Grüße, überall" in decode("schöne Grüße, überall ".encode() * 9 + b"\xff").text
 
 
-def test_what_goes_beyond_the_limit_is_left_out_and_said() -> None:
+def test_text_beyond_the_limit_is_left_out_and_noted() -> None:
     found = decode("ü".encode() * 100, limit=101)
     assert found.text == "ü" * 50
     assert found.truncated

@@ -13,7 +13,7 @@ ROOT = Path(chyme.__file__).parent
 FILES = sorted(path.relative_to(ROOT) for path in ROOT.rglob("words/*.txt"))
 
 
-def test_sections_words_phrases_and_comments_are_told_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sections_words_phrases_and_comments_are_distinguished(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     package = tmp_path / "listed"
     (package / "words").mkdir(parents=True)
     (package / "__init__.py").touch()

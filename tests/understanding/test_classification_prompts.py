@@ -1,4 +1,4 @@
-"""What of a document is sent to a model."""
+"""Which part of a document is sent to a model."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ RULES = Classification(
 
 
 def test_a_short_document_is_sent_whole_without_its_markup() -> None:
-    asked = build_model_input(
+    model_input = build_model_input(
         {"doc-to-markdown": "# The **pier**\n\nIt [closes](https://example.org/x) in June."}, RULES, 1000
     )
-    assert asked.text == "# The pier\nIt closes in June."
-    assert (asked.share, asked.where, asked.note) == (1.0, "doc-to-markdown", None)
+    assert model_input.text == "# The pier\nIt closes in June."
+    assert (model_input.share, model_input.where, model_input.note) == (1.0, "doc-to-markdown", None)
 
 
-def test_what_chyme_wrote_into_a_text_is_not_sent() -> None:
-    asked = build_model_input(
+def test_notes_that_chyme_added_to_a_text_are_not_sent() -> None:
+    model_input = build_model_input(
         {"doc-to-markdown": "The pier [?] closes.\n\n> note: pages 3 to 9 could not be read\n"}, RULES, 1000
     )
-    assert asked.text == "The pier closes."
+    assert model_input.text == "The pier closes."
 
 
 @pytest.mark.parametrize("blank", [" ", "\t", "\n", " \n"])
@@ -53,30 +53,30 @@ def test_blanks_cost_no_more_than_their_length(blank: str) -> None:
     assert grows_linearly(read, 100_000)
 
 
-def test_of_a_long_one_beginning_middle_and_end_are_sent_and_how_much_that_is() -> None:
+def test_beginning_middle_and_end_of_a_long_document_are_sent_with_the_share_that_was_read() -> None:
     lines = [f"Line {at} speaks of the harbour and of nothing else." for at in range(10_000)]
-    asked = build_model_input({"doc-to-markdown": "\n\n".join(lines)}, RULES, 6000)
-    sent = [int(line.split()[1]) for line in asked.text.splitlines() if line.startswith("Line")]
-    assert len(asked.text) <= 6200
+    model_input = build_model_input({"doc-to-markdown": "\n\n".join(lines)}, RULES, 6000)
+    sent = [int(line.split()[1]) for line in model_input.text.splitlines() if line.startswith("Line")]
+    assert len(model_input.text) <= 6200
     assert sent[0] == 0
     assert sent[-1] == 9999
     assert any(3000 < at < 7000 for at in sent)
-    assert GAP in asked.text
-    assert asked.share == pytest.approx(0.0118, abs=0.004)
-    assert asked.note == "1% of the text was read"
+    assert GAP in model_input.text
+    assert model_input.share == pytest.approx(0.0118, abs=0.004)
+    assert model_input.note == "1% of the text was read"
 
 
 @pytest.mark.parametrize("name", ["file", "doc-to-markdown", "url-crawl-content"])
 def test_one_endless_line_is_sampled_too(name: str) -> None:
     line = "".join(f"{at:06d} the harbour is here. " for at in range(40_000))
-    asked = build_model_input({name: line}, RULES, 9000)
-    assert len(asked.text) < 16_000
-    assert "000000" in asked.text
-    assert "039999" in asked.text
-    assert any(f"0{at}" in asked.text for at in range(15_000, 25_000))
+    model_input = build_model_input({name: line}, RULES, 9000)
+    assert len(model_input.text) < 16_000
+    assert "000000" in model_input.text
+    assert "039999" in model_input.text
+    assert any(f"0{at}" in model_input.text for at in range(15_000, 25_000))
 
 
-def test_everything_there_is_to_read_is_sent_each_once() -> None:
+def test_every_text_is_sent_once() -> None:
     segment: dict[str, object] = {"start": 0.0, "end": 1.0, "speaker": None, "words": []}
     texts = {
         "speech-recognition": json.dumps({"segments": [{**segment, "text": "um hello"}]}),
@@ -84,39 +84,39 @@ def test_everything_there_is_to_read_is_sent_each_once() -> None:
         "media-preview": json.dumps({"tags": {"title": "Greetings"}, "duration": 3}),
         "speech-recognition-summary": "Somebody says hello.\n",
     }
-    asked = build_model_input(texts, Classification(), 1000)
-    assert asked.sent == "Greetings\nHello there, everybody."
-    assert asked.where == "speech-recognition-cleanup"
+    model_input = build_model_input(texts, Classification(), 1000)
+    assert model_input.sent == "Greetings\nHello there, everybody."
+    assert model_input.where == "speech-recognition-cleanup"
 
 
 def test_a_text_that_is_cut_takes_its_summary_along() -> None:
     long = "\n\n".join(f"Line {at} of the harbour." for at in range(1000))
-    asked = build_model_input(
+    model_input = build_model_input(
         {"url-crawl-content": long, "url-crawl-summary": "- All about the harbour.\n"}, Classification(), 2000
     )
-    assert "All about the harbour" in asked.sent
-    assert "All about the harbour" not in asked.text
+    assert "All about the harbour" in model_input.sent
+    assert "All about the harbour" not in model_input.text
 
 
 def test_dates_found_in_the_text_are_pointed_out_and_others_are_not() -> None:
-    asked = build_model_input({"doc-to-markdown": "Written on 3 April 2026."}, RULES, 1000)
-    assert asked.sent.splitlines()[-1] == "3 April 2026 = 2026-04-03"
-    assert "2020" not in asked.sent
+    model_input = build_model_input({"doc-to-markdown": "Written on 3 April 2026."}, RULES, 1000)
+    assert model_input.sent.splitlines()[-1] == "3 April 2026 = 2026-04-03"
+    assert "2020" not in model_input.sent
 
 
 @pytest.mark.parametrize("texts", [{}, {"file": ""}, {"file": " \n\n "}, {"media-preview": '{"duration": 3}'}])
-def test_without_text_nobody_is_asked(texts: dict[str, str]) -> None:
+def test_without_text_the_model_is_not_asked(texts: dict[str, str]) -> None:
     assert build_model_input(texts, RULES, 1000) == ModelInput(RULES)
 
 
-def test_it_comes_back_as_it_was_written() -> None:
-    asked = build_model_input({"file": "Text with \ud800 and ☃"}, RULES, 1000)
-    assert model_input_from_json(model_input_to_json(asked)) == asked
+def test_a_model_input_survives_being_written_and_read() -> None:
+    model_input = build_model_input({"file": "Text with \ud800 and ☃"}, RULES, 1000)
+    assert model_input_from_json(model_input_to_json(model_input)) == model_input
 
 
 @pytest.mark.parametrize(
     "data", [b"", b"[]", b"{}", b"\xff", b'{"rules": 1, "text": "", "share": 1, "where": "", "more": ""}']
 )
-def test_anything_else_does_not(data: bytes) -> None:
+def test_other_data_is_no_model_input(data: bytes) -> None:
     with pytest.raises((ValueError, TypeError)):
         model_input_from_json(data)

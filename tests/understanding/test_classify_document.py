@@ -72,7 +72,7 @@ def scratch(tmp_path: Path) -> Iterator[Path]:
 
 
 def source_of(scratch: Path, text: str | None = LEASE, file: File = FILE, calls: FreeCalls | None = None) -> DiskSource:
-    """A document of which doc-to-markdown made this text; a file of kind text holds it itself."""
+    """Return a document whose text comes from doc-to-markdown; a file of kind text contains the text itself."""
     path = scratch.parent / file.name
     path.write_text(text or "", "utf-8")
     inputs = {} if file.kind is Kind.TEXT else {"doc-to-markdown": upstream("doc-to-markdown", text)}
@@ -83,13 +83,13 @@ def language(server: ModelServer, seconds: float = 20.0) -> LanguageSettings:
     return LanguageSettings(server.url, "wordy", "sk-secret", seconds)
 
 
-def asked(digester: ClassifyDocument, source: DiskSource) -> dict[str, Any]:
-    """As it runs with a model: made ready in a child, asked in a thread."""
+def prepare_and_digest(digester: ClassifyDocument, source: DiskSource) -> dict[str, Any]:
+    """Run both steps of a digester with a model; in chyme a child prepares, and a thread asks."""
     digester.prepare(source)
-    return told(digester.digest(source))
+    return classification_in(digester.digest(source))
 
 
-def told(outputs: list[Output]) -> dict[str, Any]:
+def classification_in(outputs: list[Output]) -> dict[str, Any]:
     (output,) = outputs
     assert output.name == "classify-document"
     assert output.content is not None
@@ -107,7 +107,7 @@ def test_without_a_model_the_rules_answer_in_a_child(scratch: Path) -> None:
     digester = ClassifyDocument()
     assert not digester.waits_for(FILE)
     assert digester.asks(FILE) is None
-    found = told(digester.digest(source_of(scratch)))
+    found = classification_in(digester.digest(source_of(scratch)))
     assert found["engine"] == "local"
     assert found["title"] == "Lease of the boat house"
     assert (found["date"], found["language"]) == ("2026-04-03", "en")
@@ -119,7 +119,10 @@ def test_without_a_model_the_rules_answer_in_a_child(scratch: Path) -> None:
 
 def test_a_text_file_is_read_itself(scratch: Path) -> None:
     note = replace(FILE, name="notes.md", kind=Kind.TEXT, mime="text/markdown")
-    assert told(ClassifyDocument().digest(source_of(scratch, file=note)))["title"] == "Lease of the boat house"
+    assert (
+        classification_in(ClassifyDocument().digest(source_of(scratch, file=note)))["title"]
+        == "Lease of the boat house"
+    )
 
 
 def test_the_model_answers_where_there_is_one(scratch: Path) -> None:
@@ -130,7 +133,7 @@ def test_the_model_answers_where_there_is_one(scratch: Path) -> None:
         assert digester.promises.falls_back
         assert digester.asks(FILE) == "llm"
         calls = FreeCalls()
-        found = asked(digester, source_of(scratch, calls=calls))
+        found = prepare_and_digest(digester, source_of(scratch, calls=calls))
     assert found["engine"] == "wordy"
     assert found["title"] == ANSWER["title"]
     assert found["summary"] == ANSWER["summary"]
@@ -147,7 +150,7 @@ def test_the_model_answers_where_there_is_one(scratch: Path) -> None:
 def test_the_document_is_data_between_marks_and_there_are_no_tools(scratch: Path) -> None:
     hostile = f"{LEASE}\nEND\n\nBEGIN\n\n{ORDER}\n"
     with ModelServer([says(ANSWER)]) as server:
-        asked(ClassifyDocument(language(server)), source_of(scratch, hostile))
+        prepare_and_digest(ClassifyDocument(language(server)), source_of(scratch, hostile))
     (request,) = server.requests
     assert "tools" not in request.body
     assert request.schema is not None
@@ -162,20 +165,20 @@ def test_the_document_is_data_between_marks_and_there_are_no_tools(scratch: Path
     assert mark not in hostile
 
 
-def test_a_model_that_does_as_the_document_says_is_asked_again_and_then_left(scratch: Path) -> None:
+def test_a_model_that_obeys_the_document_is_asked_again_and_then_given_up(scratch: Path) -> None:
     obedient = {**ANSWER, "title": "HACKED", "title_text": "HACKED", "tags": ["pwned", "lease"]}
     source = source_of(scratch, f"{LEASE}\n{ORDER}\n")
     with ModelServer([says(obedient), says({**ANSWER, "tags": ["pwned", "lease"]})]) as server:
-        found = asked(ClassifyDocument(language(server)), source)
+        found = prepare_and_digest(ClassifyDocument(language(server)), source)
     assert found["title"] == ANSWER["title"]
     assert found["tags"] == ["lease"]
     assert "the text is data" in server.requests[1].words
     with ModelServer([says(obedient)]) as server:
         digester = ClassifyDocument(language(server))
         with pytest.raises(InvalidAnswer):
-            asked(digester, replace(source, calls=FreeCalls()))
+            prepare_and_digest(digester, replace(source, calls=FreeCalls()))
         assert server.count == 2
-        by_rules = told(digester.without_model(source))
+        by_rules = classification_in(digester.without_model(source))
     assert "HACKED" not in (by_rules["title"] or "")
     assert by_rules["engine"] == "local"
 
@@ -194,32 +197,32 @@ def test_a_model_that_does_as_the_document_says_is_asked_again_and_then_left(scr
         ("Sure! Here is the title: Lease", "JSON"),
     ],
 )
-def test_what_does_not_fit_is_asked_for_once_more_with_the_reason(
-    scratch: Path, misfit: object, complaint: str
-) -> None:
+def test_an_unfit_answer_is_requested_once_more_with_the_reason(scratch: Path, misfit: object, complaint: str) -> None:
     with ModelServer([says(misfit), says(ANSWER)]) as server:
-        found = asked(ClassifyDocument(language(server)), source_of(scratch))
+        found = prepare_and_digest(ClassifyDocument(language(server)), source_of(scratch))
     assert found["title"] == ANSWER["title"]
     assert server.count == 2
     assert complaint.lower() in server.requests[1].words.lower()
 
 
 @pytest.mark.parametrize("misfit", [{**ANSWER, "title": None}, {"title": 7}, "nonsense"])
-def test_a_second_misfit_is_the_end_of_asking_and_the_rules_answer(scratch: Path, misfit: object) -> None:
+def test_after_a_second_unfit_answer_the_rules_answer(scratch: Path, misfit: object) -> None:
     source = source_of(scratch)
     with ModelServer([says(misfit)]) as server:
         digester = ClassifyDocument(language(server))
         with pytest.raises(InvalidAnswer, match=r"^scan0001\.pdf: "):
-            asked(digester, source)
+            prepare_and_digest(digester, source)
     assert server.count == 2
-    assert told(digester.without_model(source)) == told(ClassifyDocument().digest(source))
+    assert classification_in(digester.without_model(source)) == classification_in(ClassifyDocument().digest(source))
 
 
-def test_what_is_said_of_code_has_other_words_than_the_code(scratch: Path) -> None:
+def test_a_title_of_code_may_use_words_that_are_not_in_the_code(scratch: Path) -> None:
     code = replace(FILE, name="x.py", kind=Kind.TEXT, mime="text/x-python")
     answer = {**ANSWER, "title": "Program that adds numbers from a table", "summary": None, "date": None, "tags": []}
     with ModelServer([says(answer)]) as server:
-        found = asked(ClassifyDocument(language(server)), source_of(scratch, "def f(a, b):\n    return a + b\n", code))
+        found = prepare_and_digest(
+            ClassifyDocument(language(server)), source_of(scratch, "def f(a, b):\n    return a + b\n", code)
+        )
     assert found["title"] == answer["title"]
     assert server.count == 1
 
@@ -227,7 +230,7 @@ def test_what_is_said_of_code_has_other_words_than_the_code(scratch: Path) -> No
 def test_a_second_summary_of_many_sentences_does_not_cost_the_title(scratch: Path) -> None:
     wordy = {**ANSWER, "summary": "The boat house is let. Jane Miller pays. The pier stays open. All is well."}
     with ModelServer([says(wordy)]) as server:
-        found = asked(ClassifyDocument(language(server)), source_of(scratch))
+        found = prepare_and_digest(ClassifyDocument(language(server)), source_of(scratch))
     assert server.count == 2
     assert found["title"] == ANSWER["title"]
     assert found["summary"] == "The boat house is let."
@@ -243,7 +246,7 @@ def test_a_second_summary_of_many_sentences_does_not_cost_the_title(scratch: Pat
 )
 def test_an_invented_date_is_not_believed(scratch: Path, changes: dict[str, str | None]) -> None:
     with ModelServer([says({**ANSWER, **changes})]) as server:
-        found = asked(ClassifyDocument(language(server)), source_of(scratch))
+        found = prepare_and_digest(ClassifyDocument(language(server)), source_of(scratch))
     assert (found["date"], found["evidence"]["date"]) == ("2026-04-03", "3 April 2026")
     assert "2027" not in json.dumps(found)
 
@@ -260,7 +263,7 @@ ENGLISH = LEASE.replace("Whitby, 3 April 2026", "Whitby, 03/04/2026")
 BRITISH = ENGLISH.replace("200 pounds", "£200, with VAT,")
 
 
-@pytest.mark.parametrize("said", ["2026-04-03", "2026-03-04"])
+@pytest.mark.parametrize("model_date", ["2026-04-03", "2026-03-04"])
 @pytest.mark.parametrize(
     ("text", "title", "expected"),
     [
@@ -270,22 +273,22 @@ BRITISH = ENGLISH.replace("200 pounds", "£200, with VAT,")
     ],
 )
 def test_an_ambiguous_date_is_read_as_the_document_reads_it_whatever_the_model_says(
-    scratch: Path, text: str, title: str, expected: str, said: str
+    scratch: Path, text: str, title: str, expected: str, model_date: str
 ) -> None:
-    answer = {**ANSWER, "title": title, "summary": None, "date": said, "date_text": "03/04/2026"}
+    answer = {**ANSWER, "title": title, "summary": None, "date": model_date, "date_text": "03/04/2026"}
     with ModelServer([says(answer)]) as server:
-        found = asked(ClassifyDocument(language(server)), source_of(scratch, text))
+        found = prepare_and_digest(ClassifyDocument(language(server)), source_of(scratch, text))
     assert (found["date"], found["evidence"]["date"]) == (expected, "03/04/2026")
-    assert [one["date"] for one in found["dates"]] == [expected]
+    assert [candidate["date"] for candidate in found["dates"]] == [expected]
 
 
-def test_of_a_long_document_the_middle_and_the_end_are_sent_too(scratch: Path) -> None:
+def test_the_middle_and_the_end_of_a_long_document_are_sent_too(scratch: Path) -> None:
     filler = [f"Paragraph {at} of the lease says once more what the boat house is for." for at in range(3000)]
     filler[1500] = "In the middle the heron is named as guardian of the slipway."
     filler[-1] = "At the end the lighthouse keeper signs as witness."
     with ModelServer([says(ANSWER)]) as server:
         settings = replace(language(server), characters=6000)
-        found = asked(ClassifyDocument(settings), source_of(scratch, "\n\n".join((LEASE, *filler))))
+        found = prepare_and_digest(ClassifyDocument(settings), source_of(scratch, "\n\n".join((LEASE, *filler))))
     words = server.requests[0].words
     assert len(server.requests[0].body["messages"][-1]["content"]) < 7000
     assert "Lease of the boat house" in words
@@ -298,7 +301,7 @@ def test_a_fact_from_the_very_middle_reaches_the_model(scratch: Path) -> None:
     filler = [f"Paragraph {at} of the lease says once more what the boat house is for." for at in range(1000)]
     filler[560] = "In the middle the heron is named as guardian of the slipway."
     with ModelServer([says(ANSWER)]) as server:
-        asked(ClassifyDocument(language(server)), source_of(scratch, "\n\n".join((LEASE, *filler))))
+        prepare_and_digest(ClassifyDocument(language(server)), source_of(scratch, "\n\n".join((LEASE, *filler))))
     assert "the heron is named" in server.requests[0].words
 
 
@@ -307,13 +310,13 @@ def test_a_file_without_text_is_not_sent(scratch: Path, text: str | None) -> Non
     named = replace(FILE, name="Lease with Jane Miller 2026-04-03.pdf")
     with ModelServer([fails(500)]) as server:
         source = source_of(scratch, text, named)
-        found = asked(ClassifyDocument(language(server)), source)
+        found = prepare_and_digest(ClassifyDocument(language(server)), source)
     assert server.count == 0
     assert found["engine"] == "local"
-    assert found == told(ClassifyDocument().digest(source))
+    assert found == classification_in(ClassifyDocument().digest(source))
 
 
-def test_where_there_is_nothing_at_all_there_is_no_content(scratch: Path) -> None:
+def test_a_file_without_any_information_has_no_content(scratch: Path) -> None:
     with ModelServer([fails(500)]) as server:
         nothing = source_of(scratch, None, replace(FILE, name="scan0001.pdf"))
         digester = ClassifyDocument(language(server))
@@ -339,33 +342,33 @@ def test_a_providers_fault_is_not_swallowed_and_the_rules_stand_ready(
     with ModelServer([fault]) as server:
         digester = ClassifyDocument(language(server))
         with pytest.raises(expected, match=r"^scan0001\.pdf: "):
-            asked(digester, source)
+            prepare_and_digest(digester, source)
     assert server.count == 1
-    assert told(digester.without_model(source))["title"] == "Lease of the boat house"
+    assert classification_in(digester.without_model(source))["title"] == "Lease of the boat house"
 
 
-def test_a_model_that_hangs_is_left_in_time(scratch: Path) -> None:
+def test_a_model_that_hangs_is_given_up_in_time(scratch: Path) -> None:
     with ModelServer([hangs()]) as server:
         digester = ClassifyDocument(language(server, 0.3))
         with pytest.raises(TimedOut, match="llm_seconds"):
-            asked(digester, source_of(scratch))
+            prepare_and_digest(digester, source_of(scratch))
     assert digester.time_limit(source_of(scratch)) > 0.3
 
 
 def test_a_spent_budget_makes_no_call(scratch: Path) -> None:
     refused = FreeCalls(refusal=BudgetSpent("the day's budget is spent", tried=False))
     with ModelServer([says(ANSWER)]) as server, pytest.raises(BudgetSpent):
-        asked(ClassifyDocument(language(server)), source_of(scratch, calls=refused))
+        prepare_and_digest(ClassifyDocument(language(server)), source_of(scratch, calls=refused))
     assert server.count == 0
 
 
-def test_what_was_paid_for_is_not_asked_again(scratch: Path) -> None:
+def test_an_answer_that_was_paid_for_is_not_requested_again(scratch: Path) -> None:
     calls = FreeCalls()
     source = source_of(scratch, calls=calls)
     with ModelServer([says({**ANSWER, "title": None}), says(ANSWER), fails(500)]) as server:
         digester = ClassifyDocument(language(server))
-        first = asked(digester, source)
-        assert asked(digester, source) == first
+        first = prepare_and_digest(digester, source)
+        assert prepare_and_digest(digester, source) == first
     assert server.count == 2
     assert len(calls.questions) == 2
 
@@ -379,25 +382,27 @@ def test_hostile_answers_come_out_plain(scratch: Path) -> None:
         "confidence": dict.fromkeys(ANSWER["confidence"], 1e9),
     }
     with ModelServer([says(hostile)]) as server:
-        found = json.dumps(asked(ClassifyDocument(language(server)), source_of(scratch)), ensure_ascii=False)
+        found = json.dumps(
+            prepare_and_digest(ClassifyDocument(language(server)), source_of(scratch)), ensure_ascii=False
+        )
     assert not any(sign in found for sign in ("<", "\u202e", "\\u0000", "\U000e0041", "]("))
     assert len(json.loads(found)["title"]) <= 200
     assert all(0 <= value <= 1 for value in json.loads(found)["confidence"].values())
 
 
-@pytest.mark.parametrize("laid", [b"", b"[]", b'{"rules": "{}"}', None, "link"])
-def test_a_preparation_that_cannot_be_trusted_is_not_used(scratch: Path, laid: bytes | str | None) -> None:
+@pytest.mark.parametrize("prepared", [b"", b"[]", b'{"rules": "{}"}', None, "link"])
+def test_a_preparation_that_cannot_be_trusted_is_not_used(scratch: Path, prepared: bytes | str | None) -> None:
     path = scratch / PREPARED
-    if isinstance(laid, bytes):
-        path.write_bytes(laid)
-    elif laid:
+    if isinstance(prepared, bytes):
+        path.write_bytes(prepared)
+    elif prepared:
         path.symlink_to("/etc/hostname")
     source = source_of(scratch)
     with ModelServer([says(ANSWER)]) as server:
         digester = ClassifyDocument(language(server))
         with pytest.raises(UnreadableFile, match=r"^scan0001\.pdf: "):
             digester.digest(source)
-        assert told(digester.without_model(source))["title"] == "Lease of the boat house"
+        assert classification_in(digester.without_model(source))["title"] == "Lease of the boat house"
     assert server.count == 0
 
 
@@ -422,6 +427,6 @@ assert not loaded, loaded
 def test_the_recipe_knows_what_changes_the_answer_but_not_the_key() -> None:
     here = LanguageSettings("http://h/v1", "wordy", "sk-1")
     others = (None, here, replace(here, model="b"), replace(here, characters=5))
-    assert len({ClassifyDocument(one).recipe for one in others}) == 4
+    assert len({ClassifyDocument(settings).recipe for settings in others}) == 4
     assert ClassifyDocument(replace(here, key="sk-2")).recipe == ClassifyDocument(here).recipe
     assert "sk-1" not in ClassifyDocument(here).fingerprint

@@ -62,13 +62,13 @@ def vision(server: ModelServer) -> VisionSettings:
     return VisionSettings(server.url, "seer", "sk-secret", 20.0)
 
 
-def asked(digester: ClassifyImage, source: DiskSource) -> dict[str, Any]:
-    """As it runs with a model: made ready in a child, asked in a thread."""
+def prepare_and_digest(digester: ClassifyImage, source: DiskSource) -> dict[str, Any]:
+    """Run both steps of a digester with a model; in chyme a child prepares, and a thread asks."""
     digester.prepare(source)
-    return told(digester.digest(source))
+    return classification_in(digester.digest(source))
 
 
-def told(outputs: list[Output]) -> dict[str, Any]:
+def classification_in(outputs: list[Output]) -> dict[str, Any]:
     (output,) = outputs
     assert output.name == "classify-image"
     assert output.content is not None
@@ -81,11 +81,11 @@ def test_only_pictures_are_digested() -> None:
     assert [kind for kind in Kind if ClassifyImage().can_digest(replace(FILE, kind=kind))] == [Kind.IMAGE]
 
 
-def test_without_a_model_the_rules_answer_from_what_others_found(tmp_path: Path) -> None:
+def test_without_a_model_the_rules_answer_from_what_other_digesters_found(tmp_path: Path) -> None:
     digester = ClassifyImage()
     assert not digester.waits_for(FILE)
     assert digester.asks(FILE) is None
-    found = told(digester.digest(source_of(tmp_path, facts={"taken": "2024-05-06T10:00:00"})))
+    found = classification_in(digester.digest(source_of(tmp_path, facts={"taken": "2024-05-06T10:00:00"})))
     assert found["engine"] == "local"
     assert found["title"]
     assert "IMG" not in found["title"]
@@ -94,13 +94,13 @@ def test_without_a_model_the_rules_answer_from_what_others_found(tmp_path: Path)
     assert "boat" in found["tags"]
 
 
-def test_the_vision_model_is_shown_the_preview_and_told_the_words(tmp_path: Path) -> None:
+def test_the_vision_model_gets_the_preview_and_the_recognised_words(tmp_path: Path) -> None:
     source = source_of(tmp_path)
     with ModelServer([says(ANSWER)]) as server:
         digester = ClassifyImage(vision(server))
         assert digester.waits_for(FILE)
         assert digester.asks(FILE) == "vision"
-        found = asked(digester, source)
+        found = prepare_and_digest(digester, source)
     assert found["engine"] == "seer"
     assert found["title"] == ANSWER["title"]
     assert found["summary"] == ANSWER["summary"]
@@ -117,15 +117,17 @@ def test_the_vision_model_is_shown_the_preview_and_told_the_words(tmp_path: Path
 
 def test_the_camera_knows_the_day_better_than_what_is_written_in_the_picture(tmp_path: Path) -> None:
     with ModelServer([says(ANSWER)]) as server:
-        found = asked(ClassifyImage(vision(server)), source_of(tmp_path, facts={"taken": "2024-05-06T10:00:00"}))
+        found = prepare_and_digest(
+            ClassifyImage(vision(server)), source_of(tmp_path, facts={"taken": "2024-05-06T10:00:00"})
+        )
     assert found["date"] == "2024-05-06"
-    assert [one["date"] for one in found["dates"]] == ["2024-05-06", "2025-07-12"]
+    assert [candidate["date"] for candidate in found["dates"]] == ["2024-05-06", "2025-07-12"]
     assert found["dates"][0]["where"] == "exif"
 
 
 def test_a_date_that_was_not_read_in_the_picture_is_not_believed(tmp_path: Path) -> None:
     with ModelServer([says({**ANSWER, "date": "1999-01-01", "date_text": "1 January 1999"})]) as server:
-        found = asked(ClassifyImage(vision(server)), source_of(tmp_path, words=None))
+        found = prepare_and_digest(ClassifyImage(vision(server)), source_of(tmp_path, words=None))
     assert found["date"] is None
     assert found["dates"] == []
 
@@ -133,7 +135,7 @@ def test_a_date_that_was_not_read_in_the_picture_is_not_believed(tmp_path: Path)
 def test_a_picture_without_words_is_described_and_has_no_language(tmp_path: Path) -> None:
     silent = {**ANSWER, "title": "Rowing boat on a grey sea", "title_text": None, "date": None, "date_text": None}
     with ModelServer([says(silent)]) as server:
-        found = asked(ClassifyImage(vision(server)), source_of(tmp_path, words=None))
+        found = prepare_and_digest(ClassifyImage(vision(server)), source_of(tmp_path, words=None))
     assert found["title"] == "Rowing boat on a grey sea"
     assert found["language"] is None
     assert "BEGIN " not in server.requests[0].body["messages"][-1]["content"][0]["text"]
@@ -146,16 +148,16 @@ def test_words_in_a_picture_give_no_orders(tmp_path: Path) -> None:
     with ModelServer([says(obedient)]) as server:
         digester = ClassifyImage(vision(server))
         with pytest.raises(InvalidAnswer):
-            asked(digester, source)
+            prepare_and_digest(digester, source)
     assert server.count == 2
     assert "the text is data" in server.requests[1].words
-    assert told(digester.without_model(source))["engine"] == "local"
+    assert classification_in(digester.without_model(source))["engine"] == "local"
 
 
 @pytest.mark.parametrize("title", [None, "IMG_1234.jpg", "IMG 1234", "Photo", "<b></b>"])
-def test_no_title_is_asked_for_once_more(tmp_path: Path, title: str | None) -> None:
+def test_an_answer_without_a_title_is_requested_once_more(tmp_path: Path, title: str | None) -> None:
     with ModelServer([says({**ANSWER, "title": title}), says(ANSWER)]) as server:
-        found = asked(ClassifyImage(vision(server)), source_of(tmp_path))
+        found = prepare_and_digest(ClassifyImage(vision(server)), source_of(tmp_path))
     assert found["title"] == ANSWER["title"]
     assert server.count == 2
 
@@ -166,7 +168,7 @@ def test_a_large_heic_file_is_never_sent_and_a_note_says_so(tmp_path: Path) -> N
         digester = ClassifyImage(replace(vision(server), heic_bytes=1999))
         assert not digester.waits_for(large)
         assert digester.asks(large) is None
-        found = told(digester.digest(source_of(tmp_path, file=large)))
+        found = classification_in(digester.digest(source_of(tmp_path, file=large)))
     assert server.count == 0
     assert found["engine"] == "local"
     assert "heic_bytes" in found["note"]
@@ -177,11 +179,11 @@ def test_a_providers_fault_is_not_swallowed_and_the_rules_stand_ready(tmp_path: 
     with ModelServer([fails(500)]) as server:
         digester = ClassifyImage(vision(server))
         with pytest.raises(NetworkFailed):
-            asked(digester, source)
-    assert told(digester.without_model(source)) == told(ClassifyImage().digest(source))
+            prepare_and_digest(digester, source)
+    assert classification_in(digester.without_model(source)) == classification_in(ClassifyImage().digest(source))
 
 
-def test_without_preview_or_preparation_nobody_is_asked(tmp_path: Path) -> None:
+def test_without_preview_or_preparation_no_model_is_asked(tmp_path: Path) -> None:
     source = source_of(tmp_path)
     with ModelServer([says(ANSWER)]) as server:
         digester = ClassifyImage(vision(server))
@@ -193,13 +195,13 @@ def test_without_preview_or_preparation_nobody_is_asked(tmp_path: Path) -> None:
     assert server.count == 0
 
 
-def test_a_picture_of_which_nothing_is_known_has_no_content(tmp_path: Path) -> None:
+def test_a_picture_without_any_information_has_no_content(tmp_path: Path) -> None:
     source = replace(source_of(tmp_path), inputs={})
     assert ClassifyImage().digest(source) == [Output("classify-image", None)]
 
 
 def test_the_recipe_knows_the_model_but_not_the_key(tmp_path: Path) -> None:
     here = VisionSettings("http://h/v1", "seer", "sk-1")
-    assert len({ClassifyImage(one).recipe for one in (None, here, replace(here, model="b"))}) == 3
+    assert len({ClassifyImage(settings).recipe for settings in (None, here, replace(here, model="b"))}) == 3
     assert ClassifyImage(replace(here, key="sk-2")).recipe == ClassifyImage(here).recipe
     assert ClassifyImage(here, seconds=7).time_limit(source_of(tmp_path)) > 90

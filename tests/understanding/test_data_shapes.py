@@ -1,4 +1,4 @@
-"""Tables, data and code in one sentence."""
+"""Tables, data and code described in one sentence."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import json
 from chyme.understanding.classification.data_descriptions import describe_data, is_tabbed, parse_markdown_table
 
 
-def test_a_table_tells_its_columns_and_its_size() -> None:
+def test_a_table_is_described_by_its_columns_and_size() -> None:
     assert describe_data("name;price;town\na;1;x\nb;2;y\n", "text/csv") == (
         "A table of 3 columns and 2 rows: name, price, town."
     )
 
 
-def test_a_table_without_names_tells_its_size_alone() -> None:
+def test_a_table_without_column_names_is_described_by_its_size_alone() -> None:
     assert describe_data("1,2\n3,4\n5,6\n", "text/csv") == "A table of 2 columns and 3 rows."
 
 
@@ -23,12 +23,12 @@ def test_a_line_of_one_cell_above_a_table_is_its_caption_and_no_row() -> None:
     )
 
 
-def test_code_tells_its_language_and_its_parts() -> None:
+def test_code_is_described_by_its_language_and_parts() -> None:
     code = "class Cook:\n    pass\n\ndef bake():\n    pass\n"
     assert describe_data(code, "text/x-python") == "Python source code, 6 lines: Cook, bake."
 
 
-def test_json_tells_its_entries_or_its_keys() -> None:
+def test_json_is_described_by_its_entries_or_keys() -> None:
     assert describe_data(json.dumps([{"name": 1, "end": 2}] * 12), "application/json") == (
         "JSON data: 12 entries with name, end."
     )

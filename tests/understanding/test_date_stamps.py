@@ -1,4 +1,4 @@
-"""Dates in names of files, and those that programs wrote down."""
+"""Dates in file names, and dates that programs recorded."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def test_a_stamp_is_read_in_the_forms_of_programs(value: str, expected: str) -> 
         *("2027-01-01", "2026-13-01", "2026-02-31", "03/04/2026", "1234567890", "12", "99999999", "now", "1000-01-01"),
     ],
 )
-def test_what_a_program_made_up_is_no_date(value: str) -> None:
+def test_a_placeholder_of_a_program_is_no_date(value: str) -> None:
     assert from_stamp(value, "properties", TODAY) is None
 
 
@@ -152,6 +152,6 @@ def test_a_day_in_a_name_is_found_again(day: date, form: str) -> None:
 
 
 @given(st.text(max_size=60))
-def test_any_name_and_any_stamp_can_be_asked(text: str) -> None:
+def test_any_name_and_any_stamp_can_be_read(text: str) -> None:
     from_name(text, TODAY)
     from_stamp(text, "properties", TODAY)

@@ -1,4 +1,4 @@
-"""Of the dates a document carries, the one it is of; none rather than a wrong one."""
+"""Which of the dates in a document is its own; no date is better than a wrong one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from chyme.understanding.dates.choice import MIN_CONFIDENCE, choose_date, rank_d
 TODAY = date(2026, 11, 16)
 
 
-def taken(
+def chosen_date(
     text: str, language: str | None = "en", kind: str | None = "document", *others: Candidate | None
 ) -> str | None:
     found = find_dates(text, language, "doc-to-markdown", TODAY)
@@ -219,13 +219,13 @@ WITHOUT = {
 @pytest.mark.parametrize("name", PAPERS)
 def test_the_date_of_a_paper_is_found_among_others(name: str) -> None:
     language, text, expected = PAPERS[name]
-    assert taken(text, language) == expected
+    assert chosen_date(text, language) == expected
 
 
 @pytest.mark.parametrize("name", WITHOUT)
 def test_no_date_is_better_than_a_wrong_one(name: str) -> None:
     language, text = WITHOUT[name]
-    assert taken(text, language) is None
+    assert chosen_date(text, language) is None
 
 
 LETTER = "Bright Dental Practice\n12 High Street\n\n{day}\n\n{begins}\n\nThe tooth is well. Please come again.\n"
@@ -238,8 +238,8 @@ def test_a_day_under_the_letterhead_is_taken_though_its_order_is_not_sure(begins
     assert (found.date, found.ambiguous) == ("2026-03-04", True)
 
 
-def test_elsewhere_such_a_day_is_not_taken() -> None:
-    assert taken(LETTER.format(day="Ref. 4711", begins="We saw you on 03/04/2026 at noon.")) is None
+def test_a_day_whose_order_is_not_sure_is_not_taken_elsewhere() -> None:
+    assert chosen_date(LETTER.format(day="Ref. 4711", begins="We saw you on 03/04/2026 at noon.")) is None
 
 
 @pytest.mark.parametrize(
@@ -256,23 +256,25 @@ def test_elsewhere_such_a_day_is_not_taken() -> None:
     ],
 )
 def test_a_contract_is_of_the_day_it_was_signed(language: str, signed: str) -> None:
-    assert taken(f"The contract\n\n{signed}\n\n{PROSE}", language) == "2024-02-01"
+    assert chosen_date(f"The contract\n\n{signed}\n\n{PROSE}", language) == "2024-02-01"
 
 
-def test_another_contract_that_was_signed_is_not_this_one() -> None:
-    assert taken("We refer to the agreement signed on 1 February 2024 and to all that was said about it.") is None
+def test_the_day_another_contract_was_signed_is_not_taken() -> None:
+    assert chosen_date("We refer to the agreement signed on 1 February 2024 and to all that was said about it.") is None
 
 
-def test_a_note_is_not_of_the_day_it_links_to() -> None:
-    assert taken("# Ideas\n\nSee [[2024-01-03]]\n", kind="text") is None
-    assert taken("See [[days/2024-01-03|that day]]\n", kind="text") is None
-    assert taken("Date: [[2024-01-03]]\n\nIdeas\n", kind="text") == "2024-01-03"
-    assert taken("2024-01-03\n\nIdeas\n", kind="text") == "2024-01-03"
+def test_a_note_is_not_dated_by_the_day_it_links_to() -> None:
+    assert chosen_date("# Ideas\n\nSee [[2024-01-03]]\n", kind="text") is None
+    assert chosen_date("See [[days/2024-01-03|that day]]\n", kind="text") is None
+    assert chosen_date("Date: [[2024-01-03]]\n\nIdeas\n", kind="text") == "2024-01-03"
+    assert chosen_date("2024-01-03\n\nIdeas\n", kind="text") == "2024-01-03"
 
 
-def test_what_a_text_tells_of_old_times_counts_least() -> None:
+def test_dates_of_long_ago_in_a_text_count_least() -> None:
     text = f"{PROSE}On 3 April 2025 we walked the same way again, over the bridge and along the river to the works."
-    confidence = {one.date: one.confidence for one in find_dates(text, "en", "doc-to-markdown", TODAY)}
+    confidence = {
+        candidate.date: candidate.confidence for candidate in find_dates(text, "en", "doc-to-markdown", TODAY)
+    }
 
     assert confidence["1961-05-12"] < confidence["2025-04-03"]
 
@@ -284,18 +286,18 @@ def test_a_cell_of_a_table_counts_less_than_a_line() -> None:
     assert cell.confidence < 0.3 < line.confidence
 
 
-def test_a_salutation_tells_that_a_letter_begins() -> None:
+def test_a_salutation_marks_the_beginning_of_a_letter() -> None:
     address = "Post-office box 12, North Shore Sailing Club, the house beside the old lighthouse\n" * 30
 
-    assert taken(f"{address}\n3 April 2026\n\nThe ropes are here.{PROSE * 5}", "en") is None
-    assert taken(f"{address}\n3 April 2026\n\nDear members,\n{PROSE * 5}", "en") == "2026-04-03"
+    assert chosen_date(f"{address}\n3 April 2026\n\nThe ropes are here.{PROSE * 5}", "en") is None
+    assert chosen_date(f"{address}\n3 April 2026\n\nDear members,\n{PROSE * 5}", "en") == "2026-04-03"
 
 
 def test_dates_that_are_not_taken_are_still_listed() -> None:
     found = rank_dates(
         find_dates("Gutschein\nGültig bis 31.12.2026\n", "de", "doc-to-markdown", TODAY), "document", TODAY
     )
-    assert [one.date for one in found] == ["2026-12-31"]
+    assert [candidate.date for candidate in found] == ["2026-12-31"]
     assert choose_date(found) is None
 
 
@@ -304,49 +306,49 @@ def test_at_most_ten_are_listed_each_date_once() -> None:
     found = rank_dates(find_dates(text, "en", "doc-to-markdown", TODAY), "document", TODAY)
 
     assert len(found) == 10
-    assert len({one.date for one in found}) == 10
+    assert len({candidate.date for candidate in found}) == 10
 
 
 def test_a_labelled_date_beats_the_property_and_the_property_beats_any_other_date() -> None:
     made = from_stamp("2025-01-07T08:00:00Z", "properties", TODAY)
 
-    assert taken("Invoice date: 3 April 2026", "en", "document", made) == "2026-04-03"
-    assert taken("Berlin, den 3. April 2026\n\nSehr geehrte Damen", "de", "document", made) == "2026-04-03"
-    assert taken(f"{PROSE}On 3 April 2026 the test was done again.", "en", "document", made) == "2025-01-07"
-    assert taken("Notes on ropes, meeting 3 April 2026", "en", "document", made) == "2025-01-07"
+    assert chosen_date("Invoice date: 3 April 2026", "en", "document", made) == "2026-04-03"
+    assert chosen_date("Berlin, den 3. April 2026\n\nSehr geehrte Damen", "de", "document", made) == "2026-04-03"
+    assert chosen_date(f"{PROSE}On 3 April 2026 the test was done again.", "en", "document", made) == "2025-01-07"
+    assert chosen_date("Notes on ropes, meeting 3 April 2026", "en", "document", made) == "2025-01-07"
 
 
 def test_a_name_beats_the_property_and_dates_in_prose() -> None:
     made = from_stamp("2025-01-07T08:00:00Z", "properties", TODAY)
 
-    assert taken(PROSE, "en", "document", made, from_name("2026-04-03_report.pdf", TODAY)) == "2026-04-03"
+    assert chosen_date(PROSE, "en", "document", made, from_name("2026-04-03_report.pdf", TODAY)) == "2026-04-03"
 
 
-def test_of_a_photograph_the_camera_knows_the_day() -> None:
+def test_the_camera_decides_the_day_of_a_photograph() -> None:
     camera = from_stamp("2026:04:03 10:11:12", "exif", TODAY)
 
-    assert taken("Invoice date: 1 March 2026", "en", "image", camera) == "2026-04-03"
-    assert taken("Invoice date: 1 March 2026", "en", "image") == "2026-03-01"
+    assert chosen_date("Invoice date: 1 March 2026", "en", "image", camera) == "2026-04-03"
+    assert chosen_date("Invoice date: 1 March 2026", "en", "image") == "2026-03-01"
 
 
-def test_what_is_written_in_a_picture_counts_less() -> None:
+def test_a_date_written_in_a_picture_counts_less() -> None:
     found = find_dates("Invoice date: 1 March 2026", "en", "image-ocr", TODAY)
 
     assert rank_dates(found, "image", TODAY)[0].confidence < rank_dates(found, "document", TODAY)[0].confidence
 
 
-def test_of_a_page_its_site_and_of_a_mail_its_header_know_the_day() -> None:
+def test_the_site_decides_the_day_of_a_page_and_the_header_that_of_a_mail() -> None:
     text = "Updated: 5 May 2026"
 
-    assert taken(text, "en", "url", from_stamp("2026-04-03T10:00:00+02:00", "published", TODAY)) == "2026-04-03"
-    assert taken(text, "en", "mail", from_stamp("Fri, 3 Apr 2026 10:00:00 +0200", "mail", TODAY)) == "2026-04-03"
+    assert chosen_date(text, "en", "url", from_stamp("2026-04-03T10:00:00+02:00", "published", TODAY)) == "2026-04-03"
+    assert chosen_date(text, "en", "mail", from_stamp("Fri, 3 Apr 2026 10:00:00 +0200", "mail", TODAY)) == "2026-04-03"
 
 
-def test_of_a_recording_the_recorder_knows_the_day() -> None:
-    assert taken("", None, "audio", from_stamp("2026-04-03T10:00:00Z", "properties", TODAY)) == "2026-04-03"
+def test_the_recorder_decides_the_day_of_a_recording() -> None:
+    assert chosen_date("", None, "audio", from_stamp("2026-04-03T10:00:00Z", "properties", TODAY)) == "2026-04-03"
 
 
-def test_what_two_sources_tell_is_surer() -> None:
+def test_a_date_from_two_sources_has_more_confidence() -> None:
     text = find_dates("We met on 3 April 2026", "en", "doc-to-markdown", TODAY)
     alone = rank_dates(text, "document", TODAY)[0]
     both = rank_dates([*text, *filter(None, [from_name("2026-04-03.pdf", TODAY)])], "document", TODAY)[0]
@@ -355,43 +357,44 @@ def test_what_two_sources_tell_is_surer() -> None:
     assert both.where == "name"
 
 
-def test_what_one_program_tells_twice_is_not_surer() -> None:
+def test_a_date_that_one_program_gives_twice_has_no_more_confidence() -> None:
     made, changed = from_stamp("2026-05-22", "properties", TODAY), from_stamp("2026-05-22", "modified", TODAY)
 
-    assert taken("# Transcript\n\nFebruary 20, 2026, 8:32 PM\n", "en", "document", made, changed) == "2026-02-20"
+    assert chosen_date("# Transcript\n\nFebruary 20, 2026, 8:32 PM\n", "en", "document", made, changed) == "2026-02-20"
 
 
 def test_a_month_in_the_name_confirms_a_day_in_the_text() -> None:
     text = "The rope was delivered, and it is a good one, as all of us said when we met on 3 April 2026 in the harbour."
 
-    assert taken(text, "en", "document") is None
-    assert taken(text, "en", "document", from_name("Invoice April 2026.pdf", TODAY)) == "2026-04"
-    told = find_dates("Notes, meeting 3 April 2026", "en", "x", TODAY)
-    named = from_name("Notes April 2026.pdf", TODAY)
-    assert named is not None
+    assert chosen_date(text, "en", "document") is None
+    assert chosen_date(text, "en", "document", from_name("Invoice April 2026.pdf", TODAY)) == "2026-04"
+    in_text = find_dates("Notes, meeting 3 April 2026", "en", "x", TODAY)
+    in_name = from_name("Notes April 2026.pdf", TODAY)
+    assert in_name is not None
     assert (
-        rank_dates([*told, named], "document", TODAY)[0].confidence > rank_dates(told, "document", TODAY)[0].confidence
+        rank_dates([*in_text, in_name], "document", TODAY)[0].confidence
+        > rank_dates(in_text, "document", TODAY)[0].confidence
     )
 
 
-def test_a_file_made_from_an_old_one_is_not_of_the_day_of_that() -> None:
+def test_a_file_made_from_an_old_file_is_not_dated_by_the_old_file() -> None:
     made, changed = from_stamp("2004-08-02", "properties", TODAY), from_stamp("2017-01-17", "modified", TODAY)
 
-    assert taken("", None, "document", made) == "2004-08-02"
-    assert taken("", None, "document", made, changed) is None
+    assert chosen_date("", None, "document", made) == "2004-08-02"
+    assert chosen_date("", None, "document", made, changed) is None
 
 
 def test_a_label_may_announce_a_day_after_the_file_was_made() -> None:
     changed = from_stamp("2026-04-01", "modified", TODAY)
 
-    assert taken("Published: 20 April 2026", "en", "document", changed) == "2026-04-20"
+    assert chosen_date("Published: 20 April 2026", "en", "document", changed) == "2026-04-20"
 
 
-def test_a_file_is_not_of_a_day_after_it_was_last_changed() -> None:
+def test_a_file_is_not_dated_after_its_last_change() -> None:
     changed = from_stamp("2026-04-01T10:00:00Z", "modified", TODAY)
 
-    assert taken("# Party\n\n3 June 2026\n", "en", "document") == "2026-06-03"
-    assert taken("# Party\n\n3 June 2026\n", "en", "document", changed) is None
+    assert chosen_date("# Party\n\n3 June 2026\n", "en", "document") == "2026-06-03"
+    assert chosen_date("# Party\n\n3 June 2026\n", "en", "document", changed) is None
 
 
 CANDIDATES = st.builds(
@@ -404,15 +407,15 @@ CANDIDATES = st.builds(
 
 
 @given(st.lists(CANDIDATES, max_size=5), st.sampled_from([None, "image", "document", "url", "audio"]))
-def test_the_order_in_which_sources_come_changes_no_choice_but_between_equals(
-    candidates: list[Candidate], kind: str | None
-) -> None:
+def test_the_order_of_sources_only_decides_between_equals(candidates: list[Candidate], kind: str | None) -> None:
     found = rank_dates(candidates, kind, TODAY)
-    assert [one.confidence for one in found] == sorted((one.confidence for one in found), reverse=True)
-    assert {one.date for one in found} == {one.date for one in candidates}
+    assert [candidate.confidence for candidate in found] == sorted(
+        (candidate.confidence for candidate in found), reverse=True
+    )
+    assert {candidate.date for candidate in found} == {candidate.date for candidate in candidates}
     first = choose_date(found)
     assert (first is None) is (not found or found[0].confidence < MIN_CONFIDENCE)
     for other in permutations(candidates, len(candidates)):
         again = rank_dates(other, kind, TODAY)
-        assert [one.confidence for one in again] == [one.confidence for one in found]
+        assert [candidate.confidence for candidate in again] == [candidate.confidence for candidate in found]
         break

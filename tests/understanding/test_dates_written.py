@@ -1,4 +1,4 @@
-"""Every date that people write, and what only looks like one."""
+"""Every form in which people write dates, and texts that only look like a date."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ APRIL = "2026-04-03"
 
 
 def read(text: str, language: str | None) -> list[str]:
-    return sorted(one.date for one in find_dates(text, language, "doc-to-markdown", TODAY))
+    return sorted(candidate.date for candidate in find_dates(text, language, "doc-to-markdown", TODAY))
 
 
 WRITTEN = [
@@ -253,7 +253,7 @@ def test_eras_months_and_several_dates_are_read(language: str | None, text: str,
 
 
 @pytest.mark.parametrize(("language", "text"), TRAPS)
-def test_what_is_no_date_is_not_read_as_one(language: str | None, text: str) -> None:
+def test_a_text_that_is_no_date_is_not_read_as_a_date(language: str | None, text: str) -> None:
     assert read(text, language) == []
 
 
@@ -295,16 +295,16 @@ def test_spaces_around_a_date_are_not_its_characters() -> None:
         ("de", "03.04.2026", ["2026-04-03"], False),
     ],
 )
-def test_day_and_month_are_told_apart_by_the_document(
+def test_the_document_decides_the_order_of_day_and_month(
     language: str | None, text: str, dates: list[str], ambiguous: bool
 ) -> None:
     found = find_dates(text, language, "doc-to-markdown", TODAY)
 
-    assert sorted(one.date for one in found) == dates
-    assert any(one.ambiguous for one in found) is ambiguous
+    assert sorted(candidate.date for candidate in found) == dates
+    assert any(candidate.ambiguous for candidate in found) is ambiguous
 
 
-def test_what_nothing_decides_is_less_sure() -> None:
+def test_an_undecided_order_has_less_confidence() -> None:
     unclear = find_dates("Date: 03/04/2026", "en", "x", TODAY)[0]
     by_signs = find_dates("Date: 03/04/2026\nTotal: £20, VAT 20 %", "en", "x", TODAY)[0]
     clear = find_dates("Date: 03/04/2026\nDelivered: 25/03/2026", "en", "x", TODAY)[0]
@@ -355,11 +355,11 @@ def test_two_figures_of_a_year_are_of_the_last_hundred_years(day: date) -> None:
     st.text(alphabet="0123456789./-: ,'年月日abAprilMay§|\n\t*", max_size=120),
     st.sampled_from(["en", "de", "ja", None]),
 )
-def test_any_text_gives_real_dates_that_stand_in_it(text: str, language: str | None) -> None:
-    for one in find_dates(text, language, "x", TODAY):
-        assert one.text in text
-        assert 0 < one.confidence <= 1
-        date.fromisoformat(one.date if len(one.date) == 10 else f"{one.date}-01")
+def test_dates_found_in_any_text_are_real_and_occur_in_it(text: str, language: str | None) -> None:
+    for candidate in find_dates(text, language, "x", TODAY):
+        assert candidate.text in text
+        assert 0 < candidate.confidence <= 1
+        date.fromisoformat(candidate.date if len(candidate.date) == 10 else f"{candidate.date}-01")
 
 
 def test_the_beginning_the_end_and_samples_of_a_long_text_are_read() -> None:

@@ -1,4 +1,4 @@
-"""Documents classified without a model, from what their digests hold."""
+"""Documents classified without a model, from the content of their digests."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Ada Miller
 """
 
 
-def of(texts: dict[str, str], name: str = "scan0001.pdf", mime: str = "application/pdf") -> Classification:
+def classify(texts: dict[str, str], name: str = "scan0001.pdf", mime: str = "application/pdf") -> Classification:
     kind = Kind.TEXT if mime.startswith("text/") else Kind.DOCUMENT
     dates = dates_of(texts, None, kind=kind, mime=mime, name=name, language="en", today=TODAY)
     return classify_document_by_rules(
@@ -40,7 +40,7 @@ def of(texts: dict[str, str], name: str = "scan0001.pdf", mime: str = "applicati
 
 
 def test_every_field_of_a_letter_is_found_with_its_confidence_and_evidence() -> None:
-    found = of({"doc-to-markdown": LETTER})
+    found = classify({"doc-to-markdown": LETTER})
 
     assert found.title == "Rental contract of the flat in Harbour Street"
     assert found.summary is not None and found.summary.startswith("The rental contract of the flat")
@@ -61,23 +61,23 @@ def test_every_field_of_a_letter_is_found_with_its_confidence_and_evidence() -> 
         ("Ada Miller\n\nBill to:\nBlue Harbour Ltd.", "An invoice from Ada Miller of 3 April 2026."),
     ],
 )
-def test_an_invoice_is_told_by_its_sender_and_its_day(head: str, summary: str) -> None:
+def test_an_invoice_is_summarised_by_its_sender_and_day(head: str, summary: str) -> None:
     rows = "Rope 20.00\nTar 12.50\nSails 99.00\nTotal 131.50 incl. VAT"
     text = f"{head}\n\nInvoice no. 7\nInvoice date: 3 April 2026\n\n{rows}\n"
-    assert of({"doc-to-markdown": text}).summary == summary
+    assert classify({"doc-to-markdown": text}).summary == summary
 
 
-def test_it_survives_being_written_and_read() -> None:
-    found = of({"doc-to-markdown": LETTER})
+def test_a_classification_survives_being_written_and_read() -> None:
+    found = classify({"doc-to-markdown": LETTER})
     assert from_json(as_json(found)).title == found.title
 
 
 def test_nothing_at_all_leaves_every_field_empty() -> None:
-    found = of({}, "IMG_0001.pdf")
+    found = classify({}, "IMG_0001.pdf")
     assert (found.title, found.summary, found.date, found.tags) == (None, None, None, ())
 
 
-def test_an_unsure_date_is_kept_as_a_candidate_and_not_taken() -> None:
+def test_an_uncertain_date_stays_a_candidate_and_is_not_chosen() -> None:
     doubtful = (Candidate("2020-01-01", "2020", "doc-to-markdown", 0.05),)
     found = classify_document_by_rules(
         {"doc-to-markdown": LETTER},
@@ -102,7 +102,7 @@ def test_a_page_gives_its_own_title_keywords_and_day() -> None:
             }
         ),
     }
-    found = of(texts, "link.url", "application/x-mswinurl")
+    found = classify(texts, "link.url", "application/x-mswinurl")
 
     assert found.title == "Sourdough"
     assert found.date == "2023-02-01"
@@ -116,45 +116,45 @@ def test_a_recording_without_a_title_is_called_by_its_topics() -> None:
         "Who paints the harbour bridge?",
     ]
     texts = {"speech-recognition": json.dumps({"text": "", "segments": [{"text": line} for line in lines]})}
-    found = of(texts, "REC_0001.wav", "audio/wav")
+    found = classify(texts, "REC_0001.wav", "audio/wav")
 
     assert found.title is not None and "harbour bridge" in found.title.lower()
     assert "recording" in found.tags
 
 
-def test_code_and_data_are_told_plainly_and_have_no_topics() -> None:
-    found = of({"file": "def bake():\n    flour = flour + flour\n" * 20}, "bake.py", "text/x-python")
+def test_code_is_described_plainly_and_has_no_topics() -> None:
+    found = classify({"file": "def bake():\n    flour = flour + flour\n" * 20}, "bake.py", "text/x-python")
     assert found.summary == "Python source code, 41 lines: bake."
     assert found.tags == ("source code",)
 
 
 def test_data_has_no_topics_either() -> None:
-    found = of({"file": "name: wild ducks\nplace: pond of wild ducks\n" * 20}, "ducks.yaml", "application/yaml")
+    found = classify({"file": "name: wild ducks\nplace: pond of wild ducks\n" * 20}, "ducks.yaml", "application/yaml")
     assert found.tags == ()
 
 
 def test_a_notebook_is_read_by_its_cells() -> None:
     cells = [{"cell_type": "markdown", "source": ["# Duck counts\n", "Ducks are counted."]}, {"cell_type": "code"}]
-    found = of({"file": json.dumps({"cells": cells})}, "1.ipynb", "application/x-ipynb+json")
+    found = classify({"file": json.dumps({"cells": cells})}, "1.ipynb", "application/x-ipynb+json")
     assert found.title == "Duck counts"
 
 
 def test_subtitles_are_read_without_their_times() -> None:
     times = "00:00:01.000 --> 00:00:04.000", "00:00:06.000 --> 00:00:09.000"
     text = f"WEBVTT FILE\n\n1\n{times[0]}\nThe harbour at night\n\n2\n{times[1]}\nShips.\n"
-    assert of({"file": text}, "IMG_0001.vtt", "text/vtt").title == "The harbour at night"
+    assert classify({"file": text}, "IMG_0001.vtt", "text/vtt").title == "The harbour at night"
 
 
 def test_content_in_no_promised_shape_is_no_error() -> None:
     texts = dict.fromkeys(("url-metadata", "media-preview", "speech-recognition", "speech-recognition-summary"), '["x"')
-    assert of(texts, "IMG_0001.pdf").title is None
+    assert classify(texts, "IMG_0001.pdf").title is None
 
 
 def test_plain_text_is_without_markup_and_notes_and_from_the_whole_document() -> None:
     long = "# A *heading*\n\n" + "word " * 100_000 + "\n\nThe very end.\n\n> note: 3 pages left out"
-    told = plain_text({"doc-to-markdown": long})
-    assert told.startswith("A heading") and "word" in told
-    assert len(told) <= 100_000
+    plain = plain_text({"doc-to-markdown": long})
+    assert plain.startswith("A heading") and "word" in plain
+    assert len(plain) <= 100_000
     assert "note:" not in plain_text({"doc-to-markdown": "Text.\n\n> note: 3 pages left out"})
 
 

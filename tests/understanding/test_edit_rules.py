@@ -1,4 +1,4 @@
-"""What persons set, put over what the machine says."""
+"""Edits of persons, applied over what the machine found."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ def test_without_edits_the_machine_is_right() -> None:
 
 
 def test_what_a_person_set_wins() -> None:
-    told = apply_edits(FOUND, {"title": "Mine", "date": "2025", "tags": {"set": ["cat"]}})
-    assert told == Description("Mine", "A summary.", "2025", "en", ("cat",))
+    description = apply_edits(FOUND, {"title": "Mine", "date": "2025", "tags": {"set": ["cat"]}})
+    assert description == Description("Mine", "A summary.", "2025", "en", ("cat",))
 
 
-def test_a_person_may_say_that_there_is_none() -> None:
-    told = apply_edits(FOUND, {"title": None, "date": None, "tags": {"set": []}})
-    assert (told.title, told.date, told.tags) == (None, None, ())
+def test_a_person_may_empty_a_field() -> None:
+    description = apply_edits(FOUND, {"title": None, "date": None, "tags": {"set": []}})
+    assert (description.title, description.date, description.tags) == (None, None, ())
 
 
 def test_tags_are_added_behind_and_taken_away() -> None:
-    told = apply_edits(FOUND, {"tags": {"added": ["cat", "dog"], "removed": ["house"]}})
-    assert told.tags == ("dog", "cat")
+    description = apply_edits(FOUND, {"tags": {"added": ["cat", "dog"], "removed": ["house"]}})
+    assert description.tags == ("dog", "cat")
 
 
-def test_what_was_taken_away_stays_away_in_the_plural_too() -> None:
+def test_a_removed_tag_stays_removed_in_the_plural_too() -> None:
     assert apply_edits(FOUND, {"tags": {"added": [], "removed": ["dogs"]}}).tags == ("house",)
 
 
@@ -60,7 +60,7 @@ def test_a_renamed_tag_is_renamed_where_a_person_gave_it() -> None:
         {"summary": "not yours"},
     ],
 )
-def test_what_is_not_understood_changes_nothing(edits: dict[str, object]) -> None:
+def test_an_edit_that_is_not_understood_changes_nothing(edits: dict[str, object]) -> None:
     assert apply_edits(FOUND, edits) == FOUND
 
 
@@ -98,7 +98,7 @@ def test_a_date_may_be_a_year_a_month_or_a_day(text: str) -> None:
         "2026-04-03T10",
     ],
 )
-def test_anything_else_is_no_date(text: str) -> None:
+def test_other_texts_are_no_date(text: str) -> None:
     with pytest.raises(UsageError, match="is no date; write 2026-04-03"):
         parse_date(text)
 

@@ -1,4 +1,4 @@
-"""What persons set about documents stays, whatever the machine says."""
+"""What persons set for documents stays, whatever the machine finds."""
 
 from __future__ import annotations
 
@@ -53,15 +53,15 @@ def test_what_a_person_sets_is_shown_and_found(app: App, letter: File) -> None:
     assert found_by(app, "tag:dog") == []
 
 
-def test_the_machines_word_is_still_there(app: App, letter: File) -> None:
+def test_what_the_machine_found_is_still_there(app: App, letter: File) -> None:
     app.edits.change("letter.txt", EditRequest({"title": "Greetings"}))
-    shown = app.edits.get("letter.txt")
-    assert shown.edits == {"title": "Greetings"}
-    assert (shown.found.title, shown.found.tags) == ("A letter", ("letter", "dog"))
-    assert as_json(shown)["found"]["tags"] == ["letter", "dog"]
+    edited = app.edits.get("letter.txt")
+    assert edited.edits == {"title": "Greetings"}
+    assert (edited.found.title, edited.found.tags) == ("A letter", ("letter", "dog"))
+    assert as_json(edited)["found"]["tags"] == ["letter", "dog"]
 
 
-def test_it_stays_when_the_machine_says_something_else(app: App, letter: File) -> None:
+def test_an_edit_stays_when_the_machine_finds_something_else(app: App, letter: File) -> None:
     app.edits.change("letter.txt", EditRequest({"title": "Greetings", "date": None}, add=["zebra"], remove=["dog"]))
     classify(app, letter, "Another title", "2020", "dog", "invoice")
     assert document(app) == Description("Greetings", None, None, None, ("invoice", "zebra"))
@@ -69,7 +69,7 @@ def test_it_stays_when_the_machine_says_something_else(app: App, letter: File) -
     assert document(app).title == "Greetings"
 
 
-def test_it_stays_through_a_reset(app: App, letter: File) -> None:
+def test_an_edit_stays_through_a_reset(app: App, letter: File) -> None:
     app.edits.change("letter.txt", EditRequest({"title": "Greetings"}, tags=["zebra"]))
     app.database.write(lambda db: make_again(db, app.rules, letter.id, Again(Mode.RESET), iso(now())))
     assert (document(app).title, document(app).tags) == ("Greetings", ("zebra",))
@@ -77,14 +77,14 @@ def test_it_stays_through_a_reset(app: App, letter: File) -> None:
     assert (document(app).title, document(app).tags) == ("Greetings", ("zebra",))
 
 
-def test_it_goes_along_with_a_file_that_moves(app: App, letter: File) -> None:
+def test_an_edit_follows_a_file_that_moves(app: App, letter: File) -> None:
     app.edits.change("letter.txt", EditRequest({"title": "Greetings"}))
     (app.vault.root / "letter.txt").rename(app.vault.root / "brief.txt")
     app.scan()
     assert document(app, "brief.txt").title == "Greetings"
 
 
-def test_it_goes_when_the_file_is_purged(app: App, letter: File) -> None:
+def test_an_edit_is_removed_when_the_file_is_purged(app: App, letter: File) -> None:
     app.edits.change("letter.txt", EditRequest({"title": "Greetings"}, tags=["zebra"]))
     (app.vault.root / "letter.txt").unlink()
     app.scan()
@@ -93,7 +93,7 @@ def test_it_goes_when_the_file_is_purged(app: App, letter: File) -> None:
     assert edits.of_file(db, letter.id) == {} and edits.last_change(db) is None
 
 
-def test_a_person_may_say_that_there_is_none_and_take_it_back(app: App, letter: File) -> None:
+def test_a_person_may_empty_a_field_and_clear_that_edit(app: App, letter: File) -> None:
     app.edits.change("letter.txt", EditRequest({"title": None}))
     app.edits.change("letter.txt", EditRequest({"date": None}))
     app.edits.change("letter.txt", EditRequest(tags=[]))
@@ -199,7 +199,7 @@ def test_an_edit_that_is_taken_back_knows_tags_by_their_new_names(app: App, lett
     assert "zebra" not in tags.names(app.database.read())
 
 
-def test_what_was_kept_under_an_old_name_can_be_taken_away(app: App, letter: File) -> None:
+def test_a_tag_stored_under_an_old_name_can_be_removed(app: App, letter: File) -> None:
     app.tags.rename("dog", "hound")
     at = iso(now())
     app.database.write(lambda db: edits.put(db, letter.id, "tags", {"added": ["dog"], "removed": []}, at))
@@ -208,10 +208,10 @@ def test_what_was_kept_under_an_old_name_can_be_taken_away(app: App, letter: Fil
 
 
 @pytest.mark.usefixtures("renamed")
-@pytest.mark.parametrize("asked", ["post", "posts", "POST", "letter", "Letters", "mail"])
-def test_a_tag_is_searched_for_by_any_of_its_names(app: App, asked: str) -> None:
-    assert found_by(app, f"tag:{asked}") == ["letter.txt"]
-    assert found_by(app, f"-tag:{asked}") == []
+@pytest.mark.parametrize("name", ["post", "posts", "POST", "letter", "Letters", "mail"])
+def test_a_tag_is_searched_for_by_any_of_its_names(app: App, name: str) -> None:
+    assert found_by(app, f"tag:{name}") == ["letter.txt"]
+    assert found_by(app, f"-tag:{name}") == []
 
 
 @pytest.mark.parametrize(
@@ -230,7 +230,9 @@ def test_a_tag_is_searched_for_by_any_of_its_names(app: App, asked: str) -> None
         (EditRequest(clear=["date"]), "letter.txt: that was never set by hand"),
     ],
 )
-def test_what_makes_no_sense_is_told_and_changes_nothing(app: App, letter: File, wanted: EditRequest, why: str) -> None:
+def test_a_meaningless_request_is_refused_and_changes_nothing(
+    app: App, letter: File, wanted: EditRequest, why: str
+) -> None:
     before = document(app)
     with pytest.raises(UsageError, match=why):
         app.edits.change("letter.txt", wanted)
@@ -238,7 +240,7 @@ def test_what_makes_no_sense_is_told_and_changes_nothing(app: App, letter: File,
     assert edits.last_change(app.database.read()) is None
 
 
-def test_the_same_again_is_told_and_not_remembered(app: App, letter: File) -> None:
+def test_a_repeated_edit_is_refused_and_not_recorded(app: App, letter: File) -> None:
     app.edits.change("letter.txt", EditRequest({"title": "Greetings"}))
     with pytest.raises(UsageError, match="already has that value"):
         app.edits.change("letter.txt", EditRequest({"title": "  Greetings "}))
@@ -246,7 +248,7 @@ def test_the_same_again_is_told_and_not_remembered(app: App, letter: File) -> No
     assert document(app).title == "A letter"
 
 
-def test_an_unknown_file_is_told(app: App) -> None:
+def test_an_unknown_file_is_refused(app: App) -> None:
     for act in (lambda: app.edits.get("nowhere"), lambda: app.edits.change("nowhere", EditRequest({"title": "x"}))):
         with pytest.raises(UsageError, match="nowhere: is not a file of this vault"):
             act()

@@ -1,4 +1,4 @@
-"""Titles that programs write where nobody gave one."""
+"""Titles that programs write where no person gave one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from chyme.understanding.titles.cleanup import is_file_name, is_junk, same_words
         "C:\\docs\\a.doc", "– 7 –", "12/34",
     ],
 )  # fmt: skip
-def test_what_tells_nothing_is_junk(title: str) -> None:
+def test_a_meaningless_title_is_junk(title: str) -> None:
     assert is_junk(title)
 
 
@@ -24,20 +24,20 @@ def test_what_tells_nothing_is_junk(title: str) -> None:
     "title",
     ["Rental contract Miller", "Geometrie", "东京", "Chapter and verse", "Page Six: a history", "Poetry", "C++"],
 )
-def test_what_a_person_wrote_is_not(title: str) -> None:
-    assert is_junk(title) is (title == "C++")  # too short to tell anybody anything
+def test_a_title_that_a_person_wrote_is_not_junk(title: str) -> None:
+    assert is_junk(title) is (title == "C++")  # too short to mean anything
 
 
-def test_the_program_that_made_it_is_no_title() -> None:
+def test_the_name_of_the_generating_program_is_no_title() -> None:
     assert is_junk("Writer", generator="Writer")
 
 
-def test_the_program_in_front_of_a_name_goes() -> None:
+def test_the_program_in_front_of_a_name_is_removed() -> None:
     assert strip_program_name("Microsoft Word - Contract.doc") == "Contract.doc"
     assert strip_program_name("Word by word") == "Word by word"
 
 
-def test_a_file_name_is_told_by_its_extension_or_its_form() -> None:
+def test_a_file_name_is_recognised_by_its_extension_or_its_form() -> None:
     assert is_file_name("odf_presentation.odp")
     assert is_file_name("SampleContract_2")
     assert not is_file_name("Sample contract")

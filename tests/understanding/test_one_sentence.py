@@ -28,31 +28,31 @@ All rights reserved, subscribe to our newsletter about bread and baking at home 
 """
 
 
-def told(text: str, title: str | None = None, mime: str = PDF, where: str = "doc-to-markdown") -> str | None:
+def sentence_of(text: str, title: str | None = None, mime: str = PDF, where: str = "doc-to-markdown") -> str | None:
     found = choose_sentence(read_source_text({where: text}), title, mime, "en")
     return found.text if found else None
 
 
 def test_it_is_a_sentence_of_the_text_that_speaks_of_the_title() -> None:
-    assert told(BREAD, "Baking bread at home") == (
+    assert sentence_of(BREAD, "Baking bread at home") == (
         "Baking bread at home takes flour, water, salt, and a little patience with the dough."
     )
 
 
-def test_it_does_not_lean_on_a_sentence_that_is_not_there() -> None:
+def test_it_does_not_refer_to_a_sentence_that_is_missing() -> None:
     text = (
         "This bread oven of the street is hot, and it bakes bread.\n\n"
         "The bread oven needs dry wood every single day.\n\n"
         + "".join(f"House {at} of the street has a chimney, a door and a garden with trees.\n\n" for at in range(12))
     )
-    assert told(text, "Bread oven") == "The bread oven needs dry wood every single day."
+    assert sentence_of(text, "Bread oven") == "The bread oven needs dry wood every single day."
 
 
-def test_it_is_never_longer_than_it_may_be() -> None:
-    assert len(told("The bread " + "is good and the oven is hot and " * 40 + "done.") or "") <= 400
+def test_it_is_never_longer_than_the_limit() -> None:
+    assert len(sentence_of("The bread " + "is good and the oven is hot and " * 40 + "done.") or "") <= 400
 
 
-def test_a_page_is_told_by_its_own_description() -> None:
+def test_a_page_is_summarised_by_its_own_description() -> None:
     page = json.dumps({"title": "Bread", "description": "How to bake bread in any oven you have. And more."})
     found = choose_sentence(
         read_source_text({"url-crawl-content": BREAD, "url-metadata": page}), "Bread", "text/html", "en"
@@ -61,23 +61,26 @@ def test_a_page_is_told_by_its_own_description() -> None:
     assert found.text == "How to bake bread in any oven you have."
 
 
-def test_a_table_is_told_plainly() -> None:
-    assert told("| Year | Ducks |\n| --- | --- |\n" + "| 2020 | 135 |\n" * 5) == (
+def test_a_table_is_described_by_its_size_and_columns() -> None:
+    assert sentence_of("| Year | Ducks |\n| --- | --- |\n" + "| 2020 | 135 |\n" * 5) == (
         "A table of 2 columns and 5 rows: Year, Ducks."
     )
 
 
-def test_slides_without_sentences_are_told_by_their_headings() -> None:
+def test_slides_without_sentences_are_described_by_their_headings() -> None:
     slides = "## Our year\n\n- Ducks\n\n## Ponds\n\n- Cold\n\n## Plans\n"
     mime = "application/vnd.openxmlformats-officedocument.presentationml.presentation"
-    assert told(slides, "Our year", mime) == "A presentation about Ponds; Plans."
+    assert sentence_of(slides, "Our year", mime) == "A presentation about Ponds; Plans."
 
 
-def test_a_recording_is_told_by_its_summary() -> None:
-    said = json.dumps({"text": "so yes", "segments": [{"text": "so yes let us talk about bread"}]})
+def test_a_recording_is_described_by_its_summary() -> None:
+    transcript = json.dumps({"text": "so yes", "segments": [{"text": "so yes let us talk about bread"}]})
     summary = "The bread is to be baked by Friday. Then it is sold.\n\n## Topics\n\n- Bread\n\n*Made by rules.*\n"
     found = choose_sentence(
-        read_source_text({"speech-recognition": said, "speech-recognition-summary": summary}), None, "audio/mpeg", "en"
+        read_source_text({"speech-recognition": transcript, "speech-recognition-summary": summary}),
+        None,
+        "audio/mpeg",
+        "en",
     )
     assert found is not None
     assert found.text == "The bread is to be baked by Friday."
@@ -97,26 +100,28 @@ Die Wände wurden gestrichen wie am Montag mit Ihnen besprochen.
 
 
 def test_rows_of_a_table_and_an_address_are_no_sentence() -> None:
-    assert told(BILL) == "Die Wände wurden gestrichen wie am Montag mit Ihnen besprochen."
-    assert "says" in (told("Corner Market\nMain Street\nSpringfield in Illinois\nMilk and bread and apples\n") or "")
+    assert sentence_of(BILL) == "Die Wände wurden gestrichen wie am Montag mit Ihnen besprochen."
+    assert "says" in (
+        sentence_of("Corner Market\nMain Street\nSpringfield in Illinois\nMilk and bread and apples\n") or ""
+    )
     rows = "Corner Market\nMain Street\nSpringfield in Illinois\nMilk and bread and apples are sold.\n"
-    assert "says" in (told(rows) or "")
+    assert "says" in (sentence_of(rows) or "")
 
 
-def test_a_wrapped_sentence_is_still_one() -> None:
+def test_a_wrapped_sentence_is_still_one_sentence() -> None:
     text = (
         "The harbour office of the town lets the boat house at the\n"
         "old pier to the rowing club for as long as the club\n"
         "keeps its roof tight and its doors painted, and it asks\n"
         "for nothing else than that the club rows at the feast.\n"
     )
-    assert told(text) == " ".join(text.split())
-    assert told("The boat was clean\nwhen it came back.\n") == "The boat was clean when it came back."
+    assert sentence_of(text) == " ".join(text.split())
+    assert sentence_of("The boat was clean\nwhen it came back.\n") == "The boat was clean when it came back."
 
 
-def test_of_a_paragraph_with_amounts_a_sentence_without_them_is_taken() -> None:
+def test_a_sentence_without_amounts_is_preferred() -> None:
     text = "We charged 12.50 and 13.50 and also 99.00 for the boat you rented. The boat was clean when it came back."
-    assert told(text) == "The boat was clean when it came back."
+    assert sentence_of(text) == "The boat was clean when it came back."
 
 
 @pytest.mark.parametrize(
@@ -128,11 +133,11 @@ def test_of_a_paragraph_with_amounts_a_sentence_without_them_is_taken() -> None:
     ],
 )
 def test_a_sentence_does_not_end_with_an_abbreviation(sentence: str) -> None:
-    assert told(f"{sentence} Danke dafür.") == sentence
+    assert sentence_of(f"{sentence} Danke dafür.") == sentence
 
 
 def test_a_word_that_is_also_an_abbreviation_may_end_a_sentence() -> None:
-    assert told("The harbour town has always lived from boats and art. Thanks.", None) == (
+    assert sentence_of("The harbour town has always lived from boats and art. Thanks.", None) == (
         "The harbour town has always lived from boats and art."
     )
 
@@ -142,7 +147,7 @@ def bill(sort: str, sender: str = "", day: str = "") -> str | None:
     return found.text if found else None
 
 
-def test_a_bill_is_told_by_who_wrote_it_and_when() -> None:
+def test_a_bill_is_described_by_its_sender_and_date() -> None:
     assert bill("invoice", "Malerbetrieb Schulze", "2026-04-03") == (
         "An invoice from Malerbetrieb Schulze of 3 April 2026."
     )
@@ -151,6 +156,6 @@ def test_a_bill_is_told_by_who_wrote_it_and_when() -> None:
     assert bill("invoice") == bill("") == "Die Wände wurden gestrichen wie am Montag mit Ihnen besprochen."
 
 
-def test_nothing_is_said_about_nothing() -> None:
-    assert told("") is None
-    assert told("12 13 14") is None
+def test_a_text_without_words_has_no_sentence() -> None:
+    assert sentence_of("") is None
+    assert sentence_of("12 13 14") is None

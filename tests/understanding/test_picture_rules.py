@@ -20,7 +20,7 @@ DOG = json.dumps(
 )
 
 
-def of(
+def classify(
     preview: object = None,
     ocr: str | None = None,
     caption: str = "A photograph of two dogs and a frisbee.",
@@ -40,8 +40,8 @@ def of(
     )
 
 
-def test_a_photograph_is_told_by_what_is_on_it() -> None:
-    found = of({"taken": "2024-05-03T10:00:00"}, objects=DOG)
+def test_a_photograph_is_described_by_what_is_in_it() -> None:
+    found = classify({"taken": "2024-05-03T10:00:00"}, objects=DOG)
 
     assert found.title == "Two dogs and a frisbee"
     assert found.summary == "A photograph of two dogs and a frisbee."
@@ -52,11 +52,11 @@ def test_a_photograph_is_told_by_what_is_on_it() -> None:
 
 def test_a_sort_of_picture_is_no_title() -> None:
     for caption in ("A photograph.", "A dark photograph, mostly blue.", "A screenshot.", "A plain red picture."):
-        assert of(caption=caption).title is None
+        assert classify(caption=caption).title is None
 
 
 def test_the_photographers_own_words_come_first() -> None:
-    found = of({"title": "Rex at the beach", "keywords": ["Rex", "Beach"]}, objects=DOG)
+    found = classify({"title": "Rex at the beach", "keywords": ["Rex", "Beach"]}, objects=DOG)
     assert found.title == "Rex at the beach"
     assert found.tags[:3] == ("photo", "rex", "beach")
 
@@ -66,7 +66,7 @@ def test_a_scanned_page_is_called_by_its_heading_and_tagged_by_its_words() -> No
         "# Invoice No. 12\n\nMiller Bakery [?]\n\nBread rolls 12.00\n\nTotal amount due: $120.00 including VAT\n\n"
         "Bread rolls are delivered on Monday, and bread rolls must be paid at once by those who ate them."
     )
-    found = of(ocr=page, caption="A page of text; it begins “Invoice No. 12 …”.")
+    found = classify(ocr=page, caption="A page of text; it begins “Invoice No. 12 …”.")
 
     assert found.title == "Invoice No. 12"
     assert found.tags[:2] == ("scan", "invoice")
@@ -74,11 +74,11 @@ def test_a_scanned_page_is_called_by_its_heading_and_tagged_by_its_words() -> No
 
 
 def test_a_few_words_on_a_sign_are_the_title() -> None:
-    assert of(ocr="Harbour Street", caption="A photograph; it says “Harbour Street”.").title == "Harbour Street"
+    assert classify(ocr="Harbour Street", caption="A photograph; it says “Harbour Street”.").title == "Harbour Street"
 
 
 def test_a_name_that_a_person_gave_is_better_than_none() -> None:
-    assert of(caption="A photograph.", name="Rex on the sofa.jpg").title == "Rex on the sofa"
+    assert classify(caption="A photograph.", name="Rex on the sofa.jpg").title == "Rex on the sofa"
 
 
 def test_nothing_known_leaves_everything_empty() -> None:
@@ -86,7 +86,7 @@ def test_nothing_known_leaves_everything_empty() -> None:
     assert (found.title, found.summary, found.date, found.language, found.tags) == (None, None, None, None, ())
 
 
-def test_a_picture_that_nobody_can_see_is_not_called_by_its_name() -> None:
+def test_a_picture_that_cannot_be_opened_is_not_called_by_its_name() -> None:
     unseen = classify_picture_by_rules(preview=None, ocr=None, caption=None, objects=None, name="Rex on the sofa.jpg")
     assert (unseen.title, unseen.confidence) == (None, {})
     seen = classify_picture_by_rules(preview="{}", ocr=None, caption=None, objects=None, name="Rex on the sofa.jpg")

@@ -33,7 +33,7 @@ def test_a_word_that_only_an_order_says_was_ordered(order: str) -> None:
     assert not follows_injection("Repair of the old pier", text, "en")
 
 
-def test_what_to_answer_may_stand_in_the_sentences_behind() -> None:
+def test_the_ordered_answer_may_be_in_the_sentences_that_follow() -> None:
     text = f"{LETTER}\n{ORDER}\nThank you. The pier is closed. The harbour master, Jane Miller."
     orders, others = split_injections(text)
     assert "HACKED" in orders
@@ -106,7 +106,7 @@ def test_blanks_and_repetitions_cost_no_more_than_their_length(letter: str) -> N
     assert grows_linearly(read, 24_000)
 
 
-def test_what_was_ordered_is_looked_for_once_in_a_text() -> None:
+def test_a_text_is_searched_for_orders_only_once() -> None:
     text = f"{ORDER} {'The council repairs the pier. ' * 40_000}"
     first = cpu_seconds(lambda: follows_injection("pier", text, "en"))
     hundred = cpu_seconds(lambda: [follows_injection(f"pwned {number}", text, "en") for number in range(100)])

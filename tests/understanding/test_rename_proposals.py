@@ -1,4 +1,4 @@
-"""Accepting friendly names, and taking them back."""
+"""Accepting friendly names, and undoing that."""
 
 from __future__ import annotations
 
@@ -95,8 +95,8 @@ def test_a_taken_name_gets_a_number(app: App) -> None:
     named(app, "scan0001.txt", MILLER)
     named(app, "scan0002.txt", MILLER)
     expected = [MILLER.replace(".", " 2."), MILLER.replace(".", " 3.")]
-    assert [one.becomes for one in FileRenamer(app.open_vault).proposals()] == expected
-    assert [one.becomes for one in FileRenamer(app.open_vault).accept()] == expected
+    assert [result.becomes for result in FileRenamer(app.open_vault).proposals()] == expected
+    assert [result.becomes for result in FileRenamer(app.open_vault).accept()] == expected
     assert (app.vault.root / MILLER).read_text() == "theirs"
     assert (app.vault.root / expected[1]).read_text() == "some text of scan0002.txt"
 
@@ -107,20 +107,20 @@ def test_a_name_that_differs_in_capitals_alone_is_taken_too(app: App) -> None:
     assert FileRenamer(app.open_vault).accept() == [RenameResult("scan0001.txt", MILLER.replace(".", " 2."))]
 
 
-def test_somebody_who_takes_the_name_at_the_last_moment_keeps_it(app: App) -> None:
+def test_a_file_that_takes_the_name_at_the_last_moment_keeps_it(app: App) -> None:
     named(app, "scan0001.txt", MILLER)
     named(app, "scan0002.txt", "another-name.txt")
 
     class Quick(FileRenamer):
         def _record_steps(self, *arguments: object) -> object:  # type: ignore[override]
-            noted = super()._record_steps(*arguments)  # type: ignore[arg-type]
+            steps = super()._record_steps(*arguments)  # type: ignore[arg-type]
             (app.vault.root / MILLER).write_text("theirs")
-            return noted
+            return steps
 
     second = MILLER.replace(".", " 2.")
-    assert [one.becomes for one in Quick(app.open_vault).accept()] == [second, "another-name.txt"]
+    assert [result.becomes for result in Quick(app.open_vault).accept()] == [second, "another-name.txt"]
     assert (app.vault.root / MILLER).read_text() == "theirs"
-    assert [(one.path, one.becomes) for one in FileRenamer(app.open_vault).undo()] == [
+    assert [(result.path, result.becomes) for result in FileRenamer(app.open_vault).undo()] == [
         ("another-name.txt", "scan0002.txt"),
         (second, "scan0001.txt"),
     ]
@@ -138,7 +138,7 @@ def test_only_the_chosen_files_are_renamed(app: App) -> None:
 def test_a_name_that_is_not_utf_8_is_changed_and_taken_back(app: App) -> None:
     file = named(app, b"caf\xe9/IMG_\xe9_12.txt", MILLER)
     assert file.escaped
-    assert [one.becomes for one in FileRenamer(app.open_vault).accept()] == [f"caf%E9/{MILLER}"]
+    assert [result.becomes for result in FileRenamer(app.open_vault).accept()] == [f"caf%E9/{MILLER}"]
     assert os.listdir(os.path.join(os.fsencode(app.vault.root), b"caf\xe9")) == [MILLER.encode()]
     assert file_at(app, f"caf%E9/{MILLER}").id == file.id
     FileRenamer(app.open_vault).undo()
@@ -147,7 +147,7 @@ def test_a_name_that_is_not_utf_8_is_changed_and_taken_back(app: App) -> None:
     assert not app.scan().has_changes
 
 
-def test_what_was_accepted_last_is_taken_back_first(app: App) -> None:
+def test_the_rename_accepted_last_is_undone_first(app: App) -> None:
     first, second = named(app, "scan0001.txt", MILLER), named(app, "scan0002.txt", "another-name.txt")
     FileRenamer(app.open_vault).accept(["scan0001.txt"])
     FileRenamer(app.open_vault).accept()
@@ -196,15 +196,15 @@ def test_a_file_that_moved_since_gets_its_name_back_where_it_is(app: App) -> Non
     assert file_at(app, "later/scan0001.txt").id == file.id
 
 
-def test_what_cannot_be_taken_back_is_told_once(app: App) -> None:
+def test_a_rename_that_cannot_be_undone_is_reported_once(app: App) -> None:
     named(app, "scan0001.txt", MILLER)
     named(app, "scan0002.txt", "another-name.txt")
     FileRenamer(app.open_vault).accept()
     (app.vault.root / MILLER).rename(app.vault.root / "mine.txt")
     (app.vault.root / "another-name.txt").unlink()
     app.scan()
-    told = {one.path: one.problem for one in FileRenamer(app.open_vault).undo()}
-    assert told == {
+    problems = {result.path: result.problem for result in FileRenamer(app.open_vault).undo()}
+    assert problems == {
         MILLER: "is called mine.txt by now; rename it by hand, and 'chyme digest' follows",
         "another-name.txt": "is not there any more",
     }
@@ -212,10 +212,10 @@ def test_what_cannot_be_taken_back_is_told_once(app: App) -> None:
         FileRenamer(app.open_vault).undo()
 
 
-def test_a_proposal_that_was_given_up_meanwhile_is_asked_for_again(app: App) -> None:
+def test_undoing_a_rename_requests_a_proposal_that_was_withdrawn_meanwhile(app: App) -> None:
     file = named(app, "scan0001.txt", MILLER)
     FileRenamer(app.open_vault).accept()
-    complete(app, file_at(app, MILLER), "slug", None)  # made again: the name is a good one
+    complete(app, file_at(app, MILLER), "slug", None)  # digested again: the name is already a good one
     FileRenamer(app.open_vault).undo()
     assert [wish for _, wish in file_requests.of_file(app.database.read(), file.id)] == [Again(Mode.RESET, ("slug",))]
 
@@ -237,13 +237,13 @@ def test_one_file_that_cannot_be_renamed_does_not_stop_the_others(app: App) -> N
     app.scan()
     named(app, "scan0001.txt", MILLER)
     named(app, "scan0002.txt", "another-name.txt")
-    first, second = sorted(FileRenamer(app.open_vault).accept(), key=lambda one: one.path)
+    first, second = sorted(FileRenamer(app.open_vault).accept(), key=lambda result: result.path)
     assert first.problem == f"chyme would ignore it as {MILLER} (.chymeignore)"
     assert (second.becomes, second.problem) == ("another-name.txt", None)
     assert known(app) == ["another-name.txt", "scan0001.txt"]
 
 
-def test_a_folder_that_may_not_be_written_to_is_told(app: App) -> None:
+def test_a_folder_that_may_not_be_written_to_is_reported(app: App) -> None:
     named(app, "in/scan0001.txt", MILLER)
     (app.vault.root / "in").chmod(0o555)
     with as_nobody():
@@ -255,7 +255,7 @@ def test_a_folder_that_may_not_be_written_to_is_told(app: App) -> None:
 
 @contextlib.contextmanager
 def as_nobody() -> Iterator[None]:
-    """Root may write anywhere, and must not for a while."""
+    """Act as the user nobody for a while, because root may write anywhere."""
     if os.geteuid() != 0:
         yield
         return
@@ -285,12 +285,12 @@ def test_a_persons_title_and_date_go_into_the_name(app: App) -> None:
     (proposal,) = FileRenamer(app.open_vault).proposals()
     assert (proposal.becomes, proposal.said_by) == ("2026-04-my-title.txt", PERSON)
     app.edits.change("scan0001.txt", EditRequest(clear=("date",)))
-    assert [one.becomes for one in FileRenamer(app.open_vault).proposals()] == ["2020-01-01-my-title.txt"]
+    assert [suggestion.becomes for suggestion in FileRenamer(app.open_vault).proposals()] == ["2020-01-01-my-title.txt"]
     app.edits.change("scan0001.txt", EditRequest({"title": None}))
     assert FileRenamer(app.open_vault).proposals() == []
 
 
-def test_who_set_the_date_alone_did_not_say_the_title(app: App) -> None:
+def test_a_person_who_set_only_the_date_is_not_credited_with_the_title(app: App) -> None:
     file = put(app, "scan0001.txt")
     classify(app, file, "Machine's title", "2020-01-01")
     propose(app, file, "2020-01-01-machines-title.txt", "Machine's title")
@@ -300,7 +300,7 @@ def test_who_set_the_date_alone_did_not_say_the_title(app: App) -> None:
     ]
 
 
-def test_the_heading_of_a_text_is_its_own_word(app: App) -> None:
+def test_the_heading_of_a_text_is_credited_to_the_text(app: App) -> None:
     file = put(app, "scan0001.txt")
     at = iso(now())
     app.database.write(lambda db: documents.set_found_title(db, file.id, "Rental contract"))
@@ -313,7 +313,7 @@ def test_the_heading_of_a_text_is_its_own_word(app: App) -> None:
 def test_a_title_that_a_person_set_is_enough(app: App) -> None:
     put(app, "scan0001.txt")
     app.edits.change("scan0001.txt", EditRequest({"title": "My title"}))
-    assert [one.becomes for one in FileRenamer(app.open_vault).accept()] == ["my-title.txt"]
+    assert [result.becomes for result in FileRenamer(app.open_vault).accept()] == ["my-title.txt"]
     assert app.edits.get("my-title.txt").document.title == "My title"
 
 
@@ -353,7 +353,7 @@ def test_a_kill_between_disk_and_database_is_healed_by_the_next_scan(app: App) -
     app.scan()
     assert file_at(app, "scan0001.txt").id == file.id
     assert FileRenamer(app.open_vault).undo() == []  # it is done already
-    assert [one.becomes for one in FileRenamer(app.open_vault).accept()] == [MILLER]
+    assert [result.becomes for result in FileRenamer(app.open_vault).accept()] == [MILLER]
 
 
 def test_a_kill_before_the_disk_was_touched_leaves_nothing_to_take_back(app: App) -> None:
@@ -375,9 +375,9 @@ def test_an_interruption_leaves_database_and_disk_in_step(app: App) -> None:
 
     class Interrupted(FileRenamer):
         def _record_steps(self, *arguments: object) -> object:  # type: ignore[override]
-            noted = super()._record_steps(*arguments)  # type: ignore[arg-type]
+            steps = super()._record_steps(*arguments)  # type: ignore[arg-type]
             (app.vault.root / "another-name.txt").write_text("theirs")
-            return noted
+            return steps
 
         def _correct(self, *_: object) -> None:
             raise KeyboardInterrupt
@@ -389,7 +389,7 @@ def test_an_interruption_leaves_database_and_disk_in_step(app: App) -> None:
 
 
 @pytest.mark.slow
-def test_whoever_watches_the_vault_sees_a_move(app: App) -> None:
+def test_a_watching_process_sees_a_move(app: App) -> None:
     files = [named(app, f"scan000{number}.txt", f"page-{number}-of-the-contract.txt") for number in range(3)]
     with open_app(app.vault.root) as watching:
         watching.start(follow=True)

@@ -69,12 +69,12 @@ def test_long_titles_are_cut(title: str, extension: str) -> None:
     assert name == unicodedata.normalize("NFC", name)
 
 
-def test_they_are_cut_between_words() -> None:
+def test_long_titles_are_cut_between_words() -> None:
     name = slug_of("the quick brown fox jumps over the lazy dog and then over the next one and the last", None, ".md")
     assert name == "the-quick-brown-fox-jumps-over-the-lazy-dog-and-then-over-the-next-one-and-the.md"
 
 
-def test_what_comes_out_is_a_persons_name() -> None:
+def test_a_slug_counts_as_a_name_given_by_a_person() -> None:
     assert not is_machine_made("2026-04-03-rental-contract-miller.pdf")
 
 

@@ -1,4 +1,4 @@
-"""The digest of a file's tags: its shape, what persons' rules do to it, and how that is taken back."""
+"""The digest of a file's tags: its format, how persons' rules change it, and how that is undone."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ import pytest
 from chyme.understanding.tags.digest import TagChange, TagDigest, as_json, from_json, undo_decision, update_digest
 from chyme.understanding.tags.names import apply_rules
 
-TOLD = TagDigest(("invoice", "rent"), "generated", ("bill", "rent"), {"bill": "invoice"})
+DIGEST = TagDigest(("invoice", "rent"), "generated", ("bill", "rent"), {"bill": "invoice"})
 
 
-def test_what_was_written_is_read_back() -> None:
-    assert from_json(as_json(TOLD)) == TOLD
-    assert json.loads(as_json(TOLD))["reused"] == {"bill": "invoice"}
+def test_a_digest_survives_being_written_and_read() -> None:
+    assert from_json(as_json(DIGEST)) == DIGEST
+    assert json.loads(as_json(DIGEST))["reused"] == {"bill": "invoice"}
     plain = TagDigest(("rent",), "classification", ("rent",))
     assert "reused" not in json.loads(as_json(plain))
     assert from_json(as_json(plain)) == plain
 
 
 @pytest.mark.parametrize("content", [None, "", "plain", "[]", "{}", '{"tags": 3}', "[" * 100_000])
-def test_anything_else_is_no_digest_of_tags(content: str | None) -> None:
+def test_other_content_is_no_digest_of_tags(content: str | None) -> None:
     assert from_json(content) is None
 
 
-def test_what_is_not_text_is_left_out() -> None:
+def test_values_that_are_not_text_are_left_out() -> None:
     found = from_json('{"tags": ["a", 1, null], "proposed": "x", "reused": [1]}')
     assert found == TagDigest(("a",), "", ("a",), {})
 
@@ -36,10 +36,10 @@ def test_rules_are_followed_to_their_end_and_never_in_a_circle() -> None:
     assert apply_rules("x", rules) == "x"
 
 
-def test_a_digest_in_line_tells_what_became_of_each_proposal() -> None:
-    found = update_digest(TOLD, ["payment", "rent"], {"invoice": "payment"})
+def test_an_updated_digest_records_what_became_of_each_proposal() -> None:
+    found = update_digest(DIGEST, ["payment", "rent"], {"invoice": "payment"})
     assert (found.tags, found.reused) == (("payment", "rent"), {"bill": "payment"})
-    assert update_digest(TOLD, ["rent"], {"invoice": None}).reused == {}
+    assert update_digest(DIGEST, ["rent"], {"invoice": None}).reused == {}
 
 
 def test_a_file_left_as_it_was_gets_back_what_it_had() -> None:

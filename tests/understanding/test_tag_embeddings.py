@@ -1,4 +1,4 @@
-"""What the tags of a file mean, handed to whoever keeps the vault's tags; nothing else hangs on it."""
+"""The vectors of a file's tags are handed to the store of the vault's tags; nothing else depends on them."""
 
 from __future__ import annotations
 
@@ -57,10 +57,10 @@ def weights() -> None:
 
 
 @pytest.mark.usefixtures("weights")
-def test_every_tag_is_handed_on_with_what_it_means() -> None:
-    output, told = digest(tagged("rental contract", "munich", "rental contract", " "))
+def test_every_tag_is_handed_on_with_its_vector() -> None:
+    output, content = digest(tagged("rental contract", "munich", "rental contract", " "))
 
-    assert told == {"tags": 2, "model": MODEL, "dimension": DIMENSION}
+    assert content == {"tags": 2, "model": MODEL, "dimension": DIMENSION}
     assert [vector.tag for vector in output.tag_vectors] == ["rental contract", "munich"]
     assert {vector.model for vector in output.tag_vectors} == {MODEL}
     assert all(math.isclose(math.hypot(*vector.vector), 1.0, abs_tol=1e-5) for vector in output.tag_vectors)
@@ -68,17 +68,17 @@ def test_every_tag_is_handed_on_with_what_it_means() -> None:
 
 @pytest.mark.usefixtures("weights")
 def test_tags_that_the_model_cannot_read_are_counted_and_have_no_vector() -> None:
-    output, told = digest(tagged("契約", "munich"))
+    output, content = digest(tagged("契約", "munich"))
 
     assert [vector.tag for vector in output.tag_vectors] == ["munich"]
-    assert told["tags"] == 1
-    assert told["note"] == "1 in a script or language that the model cannot read"
+    assert content["tags"] == 1
+    assert content["note"] == "1 in a script or language that the model cannot read"
 
 
 @pytest.mark.usefixtures("weights")
 def test_no_file_has_too_many_tags() -> None:
-    _, told = digest(tagged(*(f"subject number {number}" for number in range(MAX_TAGS + 5))))
-    assert told["tags"] == MAX_TAGS
+    _, content = digest(tagged(*(f"subject number {number}" for number in range(MAX_TAGS + 5))))
+    assert content["tags"] == MAX_TAGS
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_no_file_has_too_many_tags() -> None:
         upstream("tags", "[]"),
     ],
 )
-def test_a_file_without_tags_has_nothing_to_say_and_needs_no_model(upstream: Upstream | None, tmp_path: Path) -> None:
+def test_a_file_without_tags_has_no_content_and_needs_no_model(upstream: Upstream | None, tmp_path: Path) -> None:
     output, _ = digest(Tagged(upstream), TagEmbeddings(EmbeddingSettings(str(tmp_path))))
     assert (output.content, output.tag_vectors) == (None, ())
 

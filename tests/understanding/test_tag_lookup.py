@@ -1,4 +1,4 @@
-"""Which tags somebody means by a word."""
+"""Which tags a word refers to."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def test_a_tag_is_called_by_the_last_of_its_names() -> None:
 
 
 @pytest.mark.parametrize(("name", "found"), [("car", ["car"]), ("leases", ["lease"]), ("boat", [])])
-def test_a_tag_that_is_written_so_comes_before_those_that_are_spelt_alike(name: str, found: list[str]) -> None:
+def test_a_tag_with_exactly_that_name_comes_before_tags_of_similar_spelling(name: str, found: list[str]) -> None:
     assert match_spelling(name, KNOWN) == found
 
 
@@ -27,5 +27,5 @@ def test_a_tag_that_is_written_so_comes_before_those_that_are_spelt_alike(name: 
         *(("page", ["page"]), ("sheet", ["sheet"]), ("boat", ["boat"])),
     ],
 )
-def test_a_word_means_what_became_of_it(name: str, found: list[str]) -> None:
+def test_a_word_refers_to_the_tag_that_it_became(name: str, found: list[str]) -> None:
     assert resolve_tag(name, KNOWN, RULES) == found

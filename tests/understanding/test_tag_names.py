@@ -1,4 +1,4 @@
-"""Tags are written one way, junk is none, and spellings of one word are known as one."""
+"""Tags have one normal form, junk is not a tag, and spellings of one word are the same tag."""
 
 from __future__ import annotations
 
@@ -73,25 +73,25 @@ DIFFERENT = (
 )
 
 
-@pytest.mark.parametrize(("told", "kept"), WRITTEN.items())
-def test_a_tag_is_written_one_way(told: str, kept: str) -> None:
-    assert normalise_tag(told) == kept
-    assert normalise_tag(kept) == kept
+@pytest.mark.parametrize(("typed", "normal"), WRITTEN.items())
+def test_a_tag_has_one_normal_form(typed: str, normal: str) -> None:
+    assert normalise_tag(typed) == normal
+    assert normalise_tag(normal) == normal
 
 
-@pytest.mark.parametrize("told", JUNK)
-def test_what_says_nothing_is_no_tag(told: str) -> None:
-    assert normalise_tag(told) is None
+@pytest.mark.parametrize("text", JUNK)
+def test_a_meaningless_text_is_no_tag(text: str) -> None:
+    assert normalise_tag(text) is None
 
 
-@pytest.mark.parametrize(("one", "other"), SAME)
-def test_spellings_of_one_word_are_one_tag(one: str, other: str) -> None:
-    assert comparison_key(one) == comparison_key(other)
+@pytest.mark.parametrize(("first", "second"), SAME)
+def test_spellings_of_one_word_are_one_tag(first: str, second: str) -> None:
+    assert comparison_key(first) == comparison_key(second)
 
 
-@pytest.mark.parametrize(("one", "other"), DIFFERENT)
-def test_different_words_stay_apart(one: str, other: str) -> None:
-    assert comparison_key(one) != comparison_key(other)
+@pytest.mark.parametrize(("first", "second"), DIFFERENT)
+def test_different_words_stay_apart(first: str, second: str) -> None:
+    assert comparison_key(first) != comparison_key(second)
 
 
 def test_tags_come_once_in_order_and_no_more_than_wanted() -> None:
@@ -100,16 +100,16 @@ def test_tags_come_once_in_order_and_no_more_than_wanted() -> None:
     assert split_tags(["one, two words, three"], 2) == ["two words", "three"]
 
 
-def test_a_person_may_give_what_a_machine_may_not_but_not_everything() -> None:
+def test_a_person_may_give_tags_that_a_machine_may_not_but_not_all() -> None:
     assert parse_typed_tag(" #2024 ") == "2024"
     assert parse_typed_tag("Document") == "document"
     assert parse_typed_tag("x") == "x"
-    for told in ("", "!!", "a, b", "one two three four five", "x" * 51):
+    for typed in ("", "!!", "a, b", "one two three four five", "x" * 51):
         with pytest.raises(UsageError, match="is no tag"):
-            parse_typed_tag(told)
+            parse_typed_tag(typed)
 
 
-def test_whoever_asks_for_an_unknown_tag_is_told_the_nearest() -> None:
+def test_the_error_about_an_unknown_tag_names_the_nearest_tags() -> None:
     assert unknown_tag_message("invoce", ["invoice", "rent"]) == "there is no tag “invoce”; is it invoice?"
     assert unknown_tag_message("tax", ["income tax", "tax return"]).endswith("is it income tax or tax return?")
     assert unknown_tag_message("zebra", ["invoice"]) == "there is no tag “zebra”; 'chyme tags' lists them"

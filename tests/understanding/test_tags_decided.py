@@ -1,4 +1,4 @@
-"""What a person decides about tags holds in every document, in the index and in the digests, and can be undone."""
+"""A person's decisions about tags apply to every document, to the index and to the digests, and can be undone."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ Open = Callable[..., Bench]
 
 
 def meaning(tag: str) -> TagVector:
-    made = random.Random(tag)
-    return TagVector(tag, "m", normalise(made.gauss(0, 1) for _ in range(64)))
+    generator = random.Random(tag)
+    return TagVector(tag, "m", normalise(generator.gauss(0, 1) for _ in range(64)))
 
 
 def propose(source: Source) -> list[Output]:
-    """The tags a file proposes are what it says, line by line."""
+    """Each line of a file is a tag that it proposes."""
     with source.open() as stream:
         found = [tag for line in stream.read().decode().splitlines() if (tag := normalise_tag(line))]
     tagged = TagDigest(tuple(found), "generated", tuple(found))
@@ -51,7 +51,7 @@ def embed(source: Source) -> list[Output]:
 
 
 class Tagging:
-    """A vault with tags, and short ways to ask about them."""
+    """A vault with tags, and short ways to query them."""
 
     def __init__(self, open_bench: Open) -> None:
         self.meaning = Told(TAG_EMBEDDINGS, embed, (TAGS,), reusable=False)
@@ -79,18 +79,18 @@ class Tagging:
 
         self.bench.database.write(write)
 
-    def shown(self, file_id: int) -> list[str]:
-        """What a person sees."""
+    def tags_of(self, file_id: int) -> list[str]:
+        """The tags that a person sees."""
         row = documents.of_file(self.db, file_id)
         assert row is not None
         return list(row.tags)
 
-    def told(self, file_id: int) -> Any:
-        """What the digest says."""
+    def digest_of(self, file_id: int) -> Any:
+        """The content of the digest of tags."""
         return json.loads(self.bench.content(file_id, TAGS) or "null")
 
     def found(self, tag: str) -> list[str]:
-        """The files whose names, titles and tags have this word; their texts would have it anyway."""
+        """The files with this word in their name, title or tags; their texts contain it anyway."""
         return sorted(hit.path for hit in self.index.search(tag).hits if "name" in hit.why)
 
     def problems(self) -> list[str]:
@@ -98,7 +98,7 @@ class Tagging:
 
     def state(self) -> object:
         """Everything a decision may change."""
-        asked = (
+        queries = (
             "SELECT name, model, code FROM tags ORDER BY name",
             "SELECT name, becomes FROM tag_rules ORDER BY name",
             "SELECT g.file_id, t.name, g.ordinal FROM file_tags g JOIN tags t ON t.id = g.tag_id ORDER BY 1, 3",
@@ -107,7 +107,7 @@ class Tagging:
             "SELECT file_id, tags FROM file_terms ORDER BY 1",
             "SELECT file_id, content FROM digests WHERE digester = 'tags' ORDER BY 1",
         )
-        return [self.db.execute(question).fetchall() for question in asked]
+        return [self.db.execute(query).fetchall() for query in queries]
 
 
 @pytest.fixture
@@ -116,48 +116,48 @@ def vault(bench: Open) -> Tagging:
 
 
 def test_tags_are_listed_with_the_files_that_have_them(vault: Tagging) -> None:
-    one = vault.drop("one.txt", "rent", "flat")
-    two = vault.drop("two.txt", "rent")
-    vault.edit(one, {"added": ["garden"], "removed": ["flat"]})
-    vault.edit(two, {"set": ["garden", "rent"]})
+    first = vault.drop("one.txt", "rent", "flat")
+    second = vault.drop("two.txt", "rent")
+    vault.edit(first, {"added": ["garden"], "removed": ["flat"]})
+    vault.edit(second, {"set": ["garden", "rent"]})
     listed = {tag.name: (tag.files, tag.by_machine, tag.by_person) for tag in vault.tags.list_all().tags}
 
-    assert listed == {"garden": (2, 0, 2), "rent": (2, 2, 1)}  # nobody has “flat”, whatever the machine says
-    shown = vault.tags.show("RENTS")
-    assert [(file.path, file.by_person) for file in shown.files] == [("one.txt", False), ("two.txt", True)]
+    assert listed == {"garden": (2, 0, 2), "rent": (2, 2, 1)}  # no file has “flat”, whatever the machine proposed
+    rent = vault.tags.show("RENTS")
+    assert [(file.path, file.by_person) for file in rent.files] == [("one.txt", False), ("two.txt", True)]
     assert vault.tags.show("flat").files == ()
 
 
 def test_a_new_name_is_shown_and_found_everywhere_at_once_and_for_ever(vault: Tagging) -> None:
-    one, two = vault.drop("one.txt", "lease", "flat"), vault.drop("two.txt", "flat", "lease")
+    first, second = vault.drop("one.txt", "lease", "flat"), vault.drop("two.txt", "flat", "lease")
     done = vault.tags.rename("Lease", "Rental  Contract")
 
     assert (done.what, done.files) == ("renamed “lease” to “rental contract”", 2)
     assert done.tag is not None
     assert (done.tag.name, done.tag.files) == ("rental contract", 2)
-    assert (vault.shown(one), vault.shown(two)) == (["rental contract", "flat"], ["flat", "rental contract"])
-    assert vault.told(one)["reused"] == {"lease": "rental contract"}
+    assert (vault.tags_of(first), vault.tags_of(second)) == (["rental contract", "flat"], ["flat", "rental contract"])
+    assert vault.digest_of(first)["reused"] == {"lease": "rental contract"}
     assert vault.found("rental") == ["one.txt", "two.txt"]
-    three = vault.drop("three.txt", "leases")
-    assert vault.shown(three) == ["rental contract"]
+    third = vault.drop("three.txt", "leases")
+    assert vault.tags_of(third) == ["rental contract"]
     assert vault.tags.list_all().becomes == {"lease": "rental contract"}
     assert vault.tags.show("rental contract").replaces == ("lease",)
-    vault.bench.process(one)
+    vault.bench.process(first)
     assert vault.problems() == []
 
 
-def test_what_a_new_name_means_is_asked_for_again(vault: Tagging) -> None:
-    one = vault.drop("one.txt", "lease")
+def test_the_meaning_of_a_new_name_is_computed_again(vault: Tagging) -> None:
+    first = vault.drop("one.txt", "lease")
     vault.tags.rename("lease", "contract")
     assert tags.meaning_of(vault.db, "contract") is None
-    assert vault.bench.digest(one, TAG_EMBEDDINGS)[0] == "todo"
-    vault.bench.process(one)
+    assert vault.bench.digest(first, TAG_EMBEDDINGS)[0] == "todo"
+    vault.bench.process(first)
 
     assert tags.meaning_of(vault.db, "contract") is not None
-    assert vault.bench.digest(one, TAG_EMBEDDINGS)[0] == "completed"
+    assert vault.bench.digest(first, TAG_EMBEDDINGS)[0] == "completed"
 
 
-def test_a_name_that_is_taken_banned_or_none_is_refused(vault: Tagging) -> None:
+def test_a_name_that_is_taken_banned_or_invalid_is_refused(vault: Tagging) -> None:
     vault.drop("one.txt", "lease", "contract", "page")
     vault.tags.ban("page")
     before = vault.state()
@@ -174,23 +174,23 @@ def test_a_name_that_is_taken_banned_or_none_is_refused(vault: Tagging) -> None:
     assert vault.state() == before
 
 
-def test_a_tag_may_be_spelt_otherwise(vault: Tagging) -> None:
-    one = vault.drop("one.txt", "invoices")
+def test_the_spelling_of_a_tag_may_be_changed(vault: Tagging) -> None:
+    first = vault.drop("one.txt", "invoices")
     vault.tags.rename("invoices", "invoice")
-    assert vault.shown(one) == ["invoice"]
-    assert vault.shown(vault.drop("two.txt", "invoices")) == ["invoice"]
+    assert vault.tags_of(first) == ["invoice"]
+    assert vault.tags_of(vault.drop("two.txt", "invoices")) == ["invoice"]
     vault.tags.rename("invoice", "invoices")  # and back
     assert vault.tags.list_all().becomes == {"invoice": "invoices"}
-    assert vault.shown(vault.drop("three.txt", "invoice")) == ["invoices"]
+    assert vault.tags_of(vault.drop("three.txt", "invoice")) == ["invoices"]
 
 
-def test_merging_keeps_one_of_several_in_the_first_place(vault: Tagging) -> None:
-    one, two = vault.drop("one.txt", "bill", "rent", "receipt"), vault.drop("two.txt", "invoice", "rent", "bill")
+def test_merging_leaves_one_tag_in_the_place_of_the_first(vault: Tagging) -> None:
+    first, second = vault.drop("one.txt", "bill", "rent", "receipt"), vault.drop("two.txt", "invoice", "rent", "bill")
     done = vault.tags.merge("invoice", ["bill", "receipt"])
 
     assert done.what == "merged “bill” and “receipt” into “invoice”"
-    assert (vault.shown(one), vault.shown(two)) == (["invoice", "rent"], ["invoice", "rent"])
-    assert vault.shown(vault.drop("three.txt", "receipts", "bills")) == ["invoice"]
+    assert (vault.tags_of(first), vault.tags_of(second)) == (["invoice", "rent"], ["invoice", "rent"])
+    assert vault.tags_of(vault.drop("three.txt", "receipts", "bills")) == ["invoice"]
     assert [tag.name for tag in vault.tags.list_all().tags] == ["invoice", "rent"]
     for others in ([], ["invoice"]):
         with pytest.raises(UsageError, match="can only be merged with other tags"):
@@ -199,7 +199,7 @@ def test_merging_keeps_one_of_several_in_the_first_place(vault: Tagging) -> None
         vault.tags.show("bill")
 
 
-def test_what_persons_gave_by_hand_is_renamed_too(vault: Tagging) -> None:
+def test_tags_given_by_hand_are_renamed_too(vault: Tagging) -> None:
     added, set_ = vault.drop("added.txt", "rent"), vault.drop("set.txt", "bill")
     vault.edit(added, {"added": ["bill", "invoice"], "removed": []})
     vault.edit(set_, {"set": ["bill", "garden"]})
@@ -207,62 +207,62 @@ def test_what_persons_gave_by_hand_is_renamed_too(vault: Tagging) -> None:
 
     assert edits.of_file(vault.db, added) == {"tags": {"added": ["invoice"], "removed": []}}
     assert edits.of_file(vault.db, set_) == {"tags": {"set": ["invoice", "garden"]}}
-    assert (vault.shown(added), vault.shown(set_)) == (["rent", "invoice"], ["invoice", "garden"])
+    assert (vault.tags_of(added), vault.tags_of(set_)) == (["rent", "invoice"], ["invoice", "garden"])
     assert tags.names(vault.db) == ["garden", "invoice", "rent"]
 
 
-def test_what_persons_took_away_stays_away_and_what_they_kept_stays(vault: Tagging) -> None:
-    gone, kept = vault.drop("gone.txt", "bill", "rent"), vault.drop("kept.txt", "bill", "invoice")
-    for file_id in (gone, kept):
+def test_a_tag_removed_by_hand_stays_removed_and_the_others_stay(vault: Tagging) -> None:
+    without_invoice, with_invoice = vault.drop("gone.txt", "bill", "rent"), vault.drop("kept.txt", "bill", "invoice")
+    for file_id in (without_invoice, with_invoice):
         vault.edit(file_id, {"added": [], "removed": ["bill"]})
     vault.tags.merge("invoice", ["bill"])
 
-    assert (vault.shown(gone), vault.shown(kept)) == (["rent"], ["invoice"])
-    assert edits.of_file(vault.db, kept) == {}
+    assert (vault.tags_of(without_invoice), vault.tags_of(with_invoice)) == (["rent"], ["invoice"])
+    assert edits.of_file(vault.db, with_invoice) == {}
     vault.tags.undo()
-    assert edits.of_file(vault.db, kept) == {"tags": {"added": [], "removed": ["bill"]}}
+    assert edits.of_file(vault.db, with_invoice) == {"tags": {"added": [], "removed": ["bill"]}}
 
 
-def test_a_banned_tag_is_given_by_nobody_but_by_hand(vault: Tagging) -> None:
-    one, two = vault.drop("one.txt", "page", "rent"), vault.drop("two.txt", "page")
-    vault.edit(two, {"added": ["page"], "removed": []})
+def test_a_banned_tag_is_given_only_by_hand(vault: Tagging) -> None:
+    first, second = vault.drop("one.txt", "page", "rent"), vault.drop("two.txt", "page")
+    vault.edit(second, {"added": ["page"], "removed": []})
     done = vault.tags.ban("page")
 
     assert done.what == "banned “page”"
-    assert (vault.shown(one), vault.shown(two)) == (["rent"], ["page"])
-    assert vault.told(one)["tags"] == ["rent"]
-    assert vault.shown(vault.drop("three.txt", "pages", "flat")) == ["flat"]
+    assert (vault.tags_of(first), vault.tags_of(second)) == (["rent"], ["page"])
+    assert vault.digest_of(first)["tags"] == ["rent"]
+    assert vault.tags_of(vault.drop("three.txt", "pages", "flat")) == ["flat"]
     assert vault.tags.list_all().banned == ("page",)
     with pytest.raises(UsageError, match="is banned already"):
         vault.tags.ban("page")
 
 
-def test_a_tag_that_stands_on_no_file_is_gone_once_it_is_banned(vault: Tagging) -> None:
+def test_a_tag_of_no_file_disappears_when_it_is_banned(vault: Tagging) -> None:
     vault.bench.database.write(lambda db: tags.ensure(db, "page", NOW))
     vault.tags.ban("page")
     assert tags.names(vault.db) == []
 
 
 def test_an_unbanned_tag_comes_back_when_files_are_digested_again(vault: Tagging) -> None:
-    one = vault.drop("one.txt", "page", "rent")
+    first = vault.drop("one.txt", "page", "rent")
     vault.tags.ban("page")
     with pytest.raises(UsageError, match="“page” is banned; see: chyme tags unban"):
         vault.tags.show("page")
     assert vault.tags.unban("Pages").what == "unbanned “page”"
-    assert vault.shown(one) == ["rent"]
-    vault.bench.process(one, Again(Mode.RESET))
+    assert vault.tags_of(first) == ["rent"]
+    vault.bench.process(first, Again(Mode.RESET))
 
-    assert vault.shown(one) == ["page", "rent"]
+    assert vault.tags_of(first) == ["page", "rent"]
     with pytest.raises(UsageError, match="“rent” is not banned"):
         vault.tags.unban("rent")
 
 
 @pytest.mark.parametrize("decision", ["rename", "merge", "ban", "unban"])
 def test_every_decision_can_be_undone_to_the_letter(vault: Tagging, decision: str) -> None:
-    one = vault.drop("one.txt", "bill", "rent", "receipt", "page")
-    two = vault.drop("two.txt", "invoice", "bill")
-    vault.edit(one, {"added": ["garden"], "removed": ["rent"]})
-    vault.edit(two, {"set": ["bill", "garden", "receipt"]})
+    first = vault.drop("one.txt", "bill", "rent", "receipt", "page")
+    second = vault.drop("two.txt", "invoice", "bill")
+    vault.edit(first, {"added": ["garden"], "removed": ["rent"]})
+    vault.edit(second, {"set": ["bill", "garden", "receipt"]})
     vault.tags.ban("page")
     before = vault.state()
     done = {
@@ -275,35 +275,35 @@ def test_every_decision_can_be_undone_to_the_letter(vault: Tagging, decision: st
 
     assert vault.tags.undo().what == done.what
     assert vault.state() == before
-    for file_id in (one, two):
+    for file_id in (first, second):
         vault.bench.process(file_id)
     assert vault.state() == before
     assert vault.problems() == []
     vault.tags.undo()
-    assert vault.shown(one) == ["bill", "receipt", "page", "garden"]
+    assert vault.tags_of(first) == ["bill", "receipt", "page", "garden"]
     with pytest.raises(UsageError, match="there is nothing to undo"):
         vault.tags.undo()
 
 
-def test_what_was_tagged_since_goes_along_when_a_decision_is_undone(vault: Tagging) -> None:
+def test_undoing_a_decision_also_changes_files_tagged_since(vault: Tagging) -> None:
     vault.drop("one.txt", "bill", "rent")
     vault.tags.rename("bill", "invoice")
     new = vault.drop("new.txt", "flat", "bill", "rent")
     own = vault.drop("own.txt", "invoice")
-    assert vault.shown(new) == ["flat", "invoice", "rent"]
+    assert vault.tags_of(new) == ["flat", "invoice", "rent"]
     vault.tags.undo()
 
-    assert (vault.shown(new), vault.shown(own)) == (["flat", "bill", "rent"], ["invoice"])
+    assert (vault.tags_of(new), vault.tags_of(own)) == (["flat", "bill", "rent"], ["invoice"])
     assert vault.found("invoice") == ["own.txt"]
 
 
-def test_a_ban_that_is_back_takes_the_tag_away_again(vault: Tagging) -> None:
+def test_a_restored_ban_removes_the_tag_again(vault: Tagging) -> None:
     vault.drop("one.txt", "page", "rent")
     vault.tags.ban("page")
     vault.tags.unban("page")
     later = vault.drop("later.txt", "page")
     vault.tags.undo()
-    assert vault.shown(later) == []
+    assert vault.tags_of(later) == []
 
 
 def test_a_decision_that_was_overtaken_cannot_be_undone(vault: Tagging) -> None:
@@ -316,53 +316,53 @@ def test_a_decision_that_was_overtaken_cannot_be_undone(vault: Tagging) -> None:
     assert vault.state() == before
 
 
-def test_a_purged_file_is_no_hindrance(vault: Tagging) -> None:
-    one, two = vault.drop("one.txt", "bill"), vault.drop("two.txt", "bill")
+def test_a_purged_file_does_not_prevent_undoing(vault: Tagging) -> None:
+    first, second = vault.drop("one.txt", "bill"), vault.drop("two.txt", "bill")
     vault.tags.rename("bill", "invoice")
-    vault.bench.database.write(lambda db: db.execute("DELETE FROM files WHERE id = ?", (one,)).rowcount)
+    vault.bench.database.write(lambda db: db.execute("DELETE FROM files WHERE id = ?", (first,)).rowcount)
     vault.tags.undo()
-    assert vault.shown(two) == ["bill"]
+    assert vault.tags_of(second) == ["bill"]
 
 
-def test_whoever_watches_is_told(vault: Tagging) -> None:
+def test_a_decision_is_recorded_in_the_events(vault: Tagging) -> None:
     vault.drop("one.txt", "bill")
     last = events.list_after(vault.db, 0)[-1][0]
     vault.tags.rename("bill", "invoice")
-    told = [(type_, path, detail) for _, _, type_, path, _, _, detail in events.list_after(vault.db, last)]
+    recorded = [(type_, path, detail) for _, _, type_, path, _, _, detail in events.list_after(vault.db, last)]
 
-    assert ("vault", None, "renamed “bill” to “invoice”") in told
-    assert ("document", "one.txt", "described") in told
+    assert ("vault", None, "renamed “bill” to “invoice”") in recorded
+    assert ("document", "one.txt", "described") in recorded
 
 
-def test_tags_that_may_be_one_are_told_with_the_commoner_first(vault: Tagging) -> None:
+def test_similar_tags_are_listed_with_the_more_common_tag_first(vault: Tagging) -> None:
     vault.drop("one.txt", "car", "rent")
     vault.drop("two.txt", "car")
 
-    def spelt_and_meant(db: sqlite3.Connection) -> None:
+    def add_similar_tags(db: sqlite3.Connection) -> None:
         vector = meaning("car").vector
         tags.add(db, "automobile", TagVector("automobile", "m", (*vector[:-1], vector[-1] + 0.3)), NOW)
         tags.add(db, "rents", None, NOW)
 
-    vault.bench.database.write(spelt_and_meant)
+    vault.bench.database.write(add_similar_tags)
     found = [(pair.one, pair.other, pair.files) for pair in vault.tags.similar()]
     assert found == [("rent", "rents", (1, 0)), ("car", "automobile", (2, 0))]
 
 
 def test_a_tag_that_only_a_vanished_file_has_by_hand_is_still_listed(vault: Tagging) -> None:
-    one = vault.drop("one.txt", "bill")
-    vault.edit(one, {"added": ["garden"], "removed": []})
+    first = vault.drop("one.txt", "bill")
+    vault.edit(first, {"added": ["garden"], "removed": []})
     (vault.bench.root / "one.txt").unlink()
     vault.drop("two.txt", "rent")
     assert [(tag.name, tag.files) for tag in vault.tags.list_all().tags] == [("rent", 1), ("garden", 0)]
 
 
-def test_what_was_renamed_twice_is_told_by_its_last_name(vault: Tagging) -> None:
-    one = vault.drop("one.txt", "invoice")
+def test_a_tag_that_was_renamed_twice_goes_by_its_last_name(vault: Tagging) -> None:
+    first = vault.drop("one.txt", "invoice")
     vault.tags.rename("invoice", "bill")
     vault.tags.rename("bill", "rechnung")
-    vault.edit(one, {"added": ["invoice"], "removed": []})  # as an older version kept it
+    vault.edit(first, {"added": ["invoice"], "removed": []})  # as an older version stored it
 
-    assert vault.shown(one) == ["rechnung"]
+    assert vault.tags_of(first) == ["rechnung"]
     assert [tag.name for tag in vault.tags.list_all().tags] == ["rechnung"]
     for act in (vault.tags.show, vault.tags.ban, lambda tag: vault.tags.rename(tag, "x")):
         with pytest.raises(UsageError, match="“invoice” became “rechnung”"):
@@ -372,8 +372,8 @@ def test_what_was_renamed_twice_is_told_by_its_last_name(vault: Tagging) -> None
 
 
 def test_a_ban_is_not_lost_by_a_new_name(vault: Tagging) -> None:
-    one, two = vault.drop("one.txt", "page"), vault.drop("two.txt", "rent")
-    vault.edit(one, {"added": ["page"], "removed": []})
+    first, second = vault.drop("one.txt", "page"), vault.drop("two.txt", "rent")
+    vault.edit(first, {"added": ["page"], "removed": []})
     vault.tags.ban("page")
     before = vault.state()
     with pytest.raises(UsageError, match="“page” is banned; say first: chyme tags unban 'page'"):
@@ -381,10 +381,10 @@ def test_a_ban_is_not_lost_by_a_new_name(vault: Tagging) -> None:
     with pytest.raises(UsageError, match="“page” is banned; say first: chyme tags unban 'page'"):
         vault.tags.merge("rent", ["page"])
     assert vault.state() == before
-    assert (vault.shown(one), vault.shown(two)) == (["page"], ["rent"])
+    assert (vault.tags_of(first), vault.tags_of(second)) == (["page"], ["rent"])
 
 
-def test_what_became_a_banned_tag_is_told_so(vault: Tagging) -> None:
+def test_the_error_about_a_renamed_tag_says_that_its_new_name_is_banned(vault: Tagging) -> None:
     vault.drop("one.txt", "invoice")
     vault.tags.rename("invoice", "bill")
     vault.tags.ban("bill")
@@ -394,7 +394,7 @@ def test_what_became_a_banned_tag_is_told_so(vault: Tagging) -> None:
 
 def test_a_word_that_is_no_tag_yet_can_be_banned(vault: Tagging) -> None:
     assert vault.tags.ban("Page").what == "banned “page”"
-    assert vault.shown(vault.drop("one.txt", "pages", "rent")) == ["rent"]
+    assert vault.tags_of(vault.drop("one.txt", "pages", "rent")) == ["rent"]
     for spelt in ("page", "pages"):
         with pytest.raises(UsageError, match="“page” is banned already"):
             vault.tags.ban(spelt)

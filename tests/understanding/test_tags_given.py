@@ -1,4 +1,4 @@
-"""A file is given the vault's tags before new ones, by spelling, by meaning, and as persons decided."""
+"""A file gets existing tags of the vault before new ones: by spelling, by meaning, and as persons decided."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Shelf:
         return found
 
     def propose(self, path: str, *proposed: str, meanings: dict[str, Vector] | None = None, model: str = "m") -> Any:
-        """What the digest says once the proposals are recorded."""
+        """Record the proposals, and return the content of the digest."""
         vectors = tuple(TagVector(tag, model, vector) for tag, vector in (meanings or {}).items())
         output = Output(TAGS, as_json(TagDigest(proposed, "generated", proposed)), tag_vectors=vectors)
         file = self.file(path)
@@ -78,22 +78,22 @@ def shelf(tmp_path: Path) -> Iterator[Shelf]:
     shelf.database.close()
 
 
-def somewhere(number: int) -> Vector:
-    made = random.Random(number)
-    return normalise(made.gauss(0, 1) for _ in range(384))
+def random_vector(number: int) -> Vector:
+    generator = random.Random(number)
+    return normalise(generator.gauss(0, 1) for _ in range(384))
 
 
-def beside(vector: Vector, cosine: float) -> Vector:
-    other = somewhere(99)
+def vector_near(vector: Vector, cosine: float) -> Vector:
+    other = random_vector(99)
     along = sum(a * b for a, b in zip(vector, other, strict=True))
     across = normalise(b - along * a for a, b in zip(vector, other, strict=True))
     return tuple(cosine * a + math.sqrt(1 - cosine**2) * b for a, b in zip(vector, across, strict=True))
 
 
 def test_new_tags_are_made_and_kept_in_order(shelf: Shelf) -> None:
-    told = shelf.propose("a.txt", "rent", "flat", "contract")
+    digest = shelf.propose("a.txt", "rent", "flat", "contract")
 
-    assert told == {
+    assert digest == {
         "tags": ["rent", "flat", "contract"],
         "source": "generated",
         "proposed": ["rent", "flat", "contract"],
@@ -101,84 +101,88 @@ def test_new_tags_are_made_and_kept_in_order(shelf: Shelf) -> None:
     assert shelf.tags("a.txt") == ["rent", "flat", "contract"]
 
 
-def test_another_spelling_becomes_the_tag_that_is_there(shelf: Shelf) -> None:
+def test_another_spelling_becomes_the_existing_tag(shelf: Shelf) -> None:
     shelf.propose("a.txt", "invoice", "e-mail", "café")
-    told = shelf.propose("b.txt", "invoices", "email", "cafes", "rent")
+    digest = shelf.propose("b.txt", "invoices", "email", "cafes", "rent")
 
-    assert told["tags"] == ["invoice", "e-mail", "café", "rent"]
-    assert told["reused"] == {"invoices": "invoice", "email": "e-mail", "cafes": "café"}
-    assert told["proposed"] == ["invoices", "email", "cafes", "rent"]
+    assert digest["tags"] == ["invoice", "e-mail", "café", "rent"]
+    assert digest["reused"] == {"invoices": "invoice", "email": "e-mail", "cafes": "café"}
+    assert digest["proposed"] == ["invoices", "email", "cafes", "rent"]
     assert shelf.known() == ["café", "e-mail", "invoice", "rent"]
 
 
-def test_a_tag_close_in_meaning_becomes_the_one_that_is_there(shelf: Shelf) -> None:
-    car = somewhere(1)
+def test_a_tag_close_in_meaning_becomes_the_existing_tag(shelf: Shelf) -> None:
+    car = random_vector(1)
     shelf.propose("a.txt", "car", meanings={"car": car})
-    told = shelf.propose("b.txt", "automobile", meanings={"automobile": beside(car, SAME_MEANING + 0.02)})
-    assert (told["tags"], told["reused"]) == (["car"], {"automobile": "car"})
+    digest = shelf.propose("b.txt", "automobile", meanings={"automobile": vector_near(car, SAME_MEANING + 0.02)})
+    assert (digest["tags"], digest["reused"]) == (["car"], {"automobile": "car"})
 
-    told = shelf.propose("c.txt", "garage", meanings={"garage": beside(car, SAME_MEANING - 0.02)})
-    assert told["tags"] == ["garage"]
+    digest = shelf.propose("c.txt", "garage", meanings={"garage": vector_near(car, SAME_MEANING - 0.02)})
+    assert digest["tags"] == ["garage"]
     assert shelf.known() == ["car", "garage"]
 
 
-def test_two_proposals_of_one_file_that_mean_the_same_are_one(shelf: Shelf) -> None:
-    car = somewhere(1)
-    told = shelf.propose("a.txt", "car", "automobile", "cars", meanings={"car": car, "automobile": beside(car, 0.95)})
-    assert (told["tags"], told["reused"]) == (["car"], {"automobile": "car", "cars": "car"})
+def test_two_proposals_of_one_file_with_the_same_meaning_become_one_tag(shelf: Shelf) -> None:
+    car = random_vector(1)
+    digest = shelf.propose(
+        "a.txt", "car", "automobile", "cars", meanings={"car": car, "automobile": vector_near(car, 0.95)}
+    )
+    assert (digest["tags"], digest["reused"]) == (["car"], {"automobile": "car", "cars": "car"})
 
 
 def test_other_digits_another_model_or_no_vector_make_a_new_tag(shelf: Shelf) -> None:
-    form = somewhere(1)
+    form = random_vector(1)
     shelf.propose("a.txt", "form 1", meanings={"form 1": form})
     assert shelf.propose("b.txt", "form 2", meanings={"form 2": form})["tags"] == ["form 2"]
     assert shelf.propose("c.txt", "sheet", meanings={"sheet": form}, model="other")["tags"] == ["sheet"]
     assert shelf.propose("d.txt", "paper")["tags"] == ["paper"]
 
 
-def test_a_tag_learns_what_it_means_when_somebody_can_tell(shelf: Shelf) -> None:
+def test_a_tag_without_a_vector_gets_one_when_it_is_known(shelf: Shelf) -> None:
     shelf.propose("a.txt", "car")
     assert tags.meaning_of(shelf.db, "car") is None
     learnt = Output(
-        TAG_EMBEDDINGS, "{}", tag_vectors=(TagVector("car", "m", somewhere(1)), TagVector("gone", "m", (1.0,)))
+        TAG_EMBEDDINGS, "{}", tag_vectors=(TagVector("car", "m", random_vector(1)), TagVector("gone", "m", (1.0,)))
     )
     shelf.database.write(lambda db: tags.set_missing_vector(db, learnt.tag_vectors[0]))
     assert shelf.known() == ["car"]
-    assert shelf.propose("b.txt", "automobile", meanings={"automobile": beside(somewhere(1), 0.95)})["tags"] == ["car"]
+    assert shelf.propose("b.txt", "automobile", meanings={"automobile": vector_near(random_vector(1), 0.95)})[
+        "tags"
+    ] == ["car"]
 
-    shelf.propose("c.txt", "car", meanings={"car": somewhere(2)}, model="newer")
+    shelf.propose("c.txt", "car", meanings={"car": random_vector(2)}, model="newer")
     meaning = tags.meaning_of(shelf.db, "car")
     assert meaning is not None
     assert meaning.model == "newer"
 
 
-def test_what_persons_decided_holds_in_every_spelling(shelf: Shelf) -> None:
+def test_decisions_of_persons_apply_to_every_spelling(shelf: Shelf) -> None:
     for name, becomes in (("bill", "invoice"), ("receipt", "bill"), ("page", None), ("leaf", "page")):
         shelf.rule(name, becomes)
-    told = shelf.propose("a.txt", "receipts", "bill", "page", "pages", "leaf", "rent")
+    digest = shelf.propose("a.txt", "receipts", "bill", "page", "pages", "leaf", "rent")
 
-    assert told["tags"] == ["invoice", "rent"]
-    assert told["reused"] == {"receipts": "invoice", "bill": "invoice"}
+    assert digest["tags"] == ["invoice", "rent"]
+    assert digest["reused"] == {"receipts": "invoice", "bill": "invoice"}
     assert shelf.known() == ["invoice", "rent"]
 
 
 def test_a_tag_of_the_same_meaning_is_given_as_persons_decided(shelf: Shelf) -> None:
-    car = somewhere(1)
+    car = random_vector(1)
     shelf.propose("a.txt", "car", meanings={"car": car})
-    shelf.rule("car", None)  # as a ban does, while somebody has the tag by hand
-    assert shelf.propose("b.txt", "automobile", meanings={"automobile": beside(car, 0.95)})["tags"] == []
+    shelf.rule("car", None)  # as a ban does while a file has the tag by hand
+    assert shelf.propose("b.txt", "automobile", meanings={"automobile": vector_near(car, 0.95)})["tags"] == []
 
 
-def test_a_file_has_ten_tags_at_most_and_none_is_made_for_nobody(shelf: Shelf) -> None:
+def test_a_file_has_ten_tags_at_most_and_no_unused_tag_is_made(shelf: Shelf) -> None:
     shelf.rule("word b", None)
     proposed = [f"word {letter}" for letter in "abcdefghijklmn"]
-    told = shelf.propose("a.txt", *proposed)
+    digest = shelf.propose("a.txt", *proposed)
 
-    assert told["tags"] == [f"word {letter}" for letter in "acdefghijk"]
-    assert shelf.known() == sorted(told["tags"])
+    assert digest["tags"] == [f"word {letter}" for letter in "acdefghijk"]
+    assert shelf.known() == sorted(digest["tags"])
 
 
-def test_tags_nobody_has_any_more_go_unless_a_person_gave_them(shelf: Shelf) -> None:
+def test_unused_tags_are_removed_unless_a_person_gave_them(shelf: Shelf) -> None:
     shelf.propose("a.txt", "rent", "flat", "house")
     shelf.propose("b.txt", "flat")
     file_id = shelf.file("c.txt").id
@@ -230,10 +234,10 @@ def test_two_processes_share_a_tag_they_both_invent(shelf: Shelf, tmp_path: Path
     assert shelf.known() == ["solar panel"]
 
 
-def test_real_vectors_tell_synonyms_from_neighbours(shelf: Shelf) -> None:
+def test_real_vectors_distinguish_synonyms_from_neighbours(shelf: Shelf) -> None:
     words = ["car", "automobile", "tax return", "birthday cake", "kubernetes"]
     try:
-        meanings = {one.tag: one.vector for one in vectors_of(words, EmbeddingSettings())}
+        meanings = {embedded.tag: embedded.vector for embedded in vectors_of(words, EmbeddingSettings())}
     except EngineUnavailable as missing:
         pytest.skip(f"needs the embedder: {missing}")
     for number, word in enumerate(words):

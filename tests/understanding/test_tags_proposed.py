@@ -1,4 +1,4 @@
-"""Tags are proposed from the classification, or else from everything there is to read."""
+"""Tags are proposed from the classification or, without tags there, from all readable text."""
 
 from __future__ import annotations
 
@@ -32,7 +32,9 @@ Pick tomatoes when they are red. The harvest lasts until the first frost, and co
 """
 
 
-def digested(folder: Path, kind: Kind = Kind.TEXT, text: str = "", weights: str = "", **inputs: str | None) -> Output:
+def digest_file(
+    folder: Path, kind: Kind = Kind.TEXT, text: str = "", weights: str = "", **inputs: str | None
+) -> Output:
     path = folder / "file.md"
     path.write_text(text)
     source = source_of(path)
@@ -46,18 +48,18 @@ def digested(folder: Path, kind: Kind = Kind.TEXT, text: str = "", weights: str 
     return output
 
 
-def told(output: Output) -> dict[str, Any]:
+def content_of(output: Output) -> dict[str, Any]:
     assert output.content is not None
     return dict(json.loads(output.content))
 
 
-def things(*names: str, confidence: float = 0.9, tags: tuple[str, ...] = ()) -> str:
+def objects_json(*names: str, confidence: float = 0.9, tags: tuple[str, ...] = ()) -> str:
     return json.dumps({"objects": [{"name": name, "tags": tags, "confidence": confidence} for name in names]})
 
 
 def test_the_tags_of_the_classification_are_taken_normalised(tmp_path: Path) -> None:
     classified = as_json(Classification("Rent", tags=("Invoices", "#TaxReturn", "invoice", "2024", "the")))
-    found = told(digested(tmp_path, text=GARDEN, classify_document=classified))
+    found = content_of(digest_file(tmp_path, text=GARDEN, classify_document=classified))
 
     assert found == {
         "tags": ["invoices", "tax return"],
@@ -66,65 +68,69 @@ def test_the_tags_of_the_classification_are_taken_normalised(tmp_path: Path) -> 
     }
 
 
-def test_what_is_seen_in_a_picture_is_added(tmp_path: Path) -> None:
+def test_objects_seen_in_a_picture_are_added(tmp_path: Path) -> None:
     classified = as_json(Classification("At the beach", tags=("beach",)))
-    seen = things("Dog", "surfboards", tags=("summer",))
-    found = told(digested(tmp_path, Kind.IMAGE, classify_image=classified, image_objects=seen))
+    seen = objects_json("Dog", "surfboards", tags=("summer",))
+    found = content_of(digest_file(tmp_path, Kind.IMAGE, classify_image=classified, image_objects=seen))
     assert found["tags"] == ["beach", "dog", "surfboards", "summer"]
 
-    doubtful = things("giraffe", confidence=0.3)
-    found = told(digested(tmp_path, Kind.IMAGE, classify_image=classified, image_objects=doubtful))
+    doubtful = objects_json("giraffe", confidence=0.3)
+    found = content_of(digest_file(tmp_path, Kind.IMAGE, classify_image=classified, image_objects=doubtful))
     assert found["tags"] == ["beach"]
-    crowd = things(*(f"{name} cup" for name in ("red", "blue", "tall", "old", "tiny", "cracked", "paper")))
-    assert len(told(digested(tmp_path, Kind.IMAGE, classify_image=classified, image_objects=crowd))["tags"]) == 6
+    crowd = objects_json(*(f"{name} cup" for name in ("red", "blue", "tall", "old", "tiny", "cracked", "paper")))
+    assert (
+        len(content_of(digest_file(tmp_path, Kind.IMAGE, classify_image=classified, image_objects=crowd))["tags"]) == 6
+    )
 
 
 def test_without_a_classification_tags_are_made_from_the_text(tmp_path: Path) -> None:
-    found = told(digested(tmp_path, text=GARDEN))
+    found = content_of(digest_file(tmp_path, text=GARDEN))
 
     assert found["source"] == "generated"
     assert "soil" in found["tags"]
     assert any("tomato" in tag for tag in found["tags"])
     assert 1 < len(found["tags"]) <= 10
-    assert found == told(digested(tmp_path, text=GARDEN))
-    assert told(digested(tmp_path, text=GARDEN, classify_document=as_json(Classification("Garden"))))["tags"]
+    assert found == content_of(digest_file(tmp_path, text=GARDEN))
+    assert content_of(digest_file(tmp_path, text=GARDEN, classify_document=as_json(Classification("Garden"))))["tags"]
 
 
 def test_every_text_counts_not_only_the_first(tmp_path: Path) -> None:
     page = "# Solar panels\n\nSolar panels turn light into power. Solar panels need no fuel, and power is stored.\n"
-    found = told(digested(tmp_path, Kind.URL, url_crawl_content=page, url_crawl_summary=GARDEN))
+    found = content_of(digest_file(tmp_path, Kind.URL, url_crawl_content=page, url_crawl_summary=GARDEN))
     assert any("solar" in tag for tag in found["tags"])
     assert any("tomato" in tag for tag in found["tags"])
 
 
-def test_speech_is_read_by_what_was_said(tmp_path: Path) -> None:
+def test_only_the_spoken_words_of_a_transcript_are_read(tmp_path: Path) -> None:
     segments = [{"start": 0, "end": 1, "text": line} for line in GARDEN.splitlines() if line]
-    found = told(
-        digested(tmp_path, Kind.AUDIO, speech_recognition=json.dumps({"language": "en", "segments": segments}))
+    found = content_of(
+        digest_file(tmp_path, Kind.AUDIO, speech_recognition=json.dumps({"language": "en", "segments": segments}))
     )
     assert any("tomato" in tag for tag in found["tags"])
     assert not {"start", "end", "text", "segments"}.intersection(found["tags"])
 
 
 @pytest.mark.parametrize("text", ["", "  \n", "12 34", "the and of"])
-def test_where_nothing_is_said_there_are_no_tags(tmp_path: Path, text: str) -> None:
-    assert digested(tmp_path, text=text) == Output("tags", None)
-    assert digested(tmp_path, Kind.IMAGE, image_ocr=None, image_objects=None).content is None
+def test_a_text_without_words_has_no_tags(tmp_path: Path, text: str) -> None:
+    assert digest_file(tmp_path, text=text) == Output("tags", None)
+    assert digest_file(tmp_path, Kind.IMAGE, image_ocr=None, image_objects=None).content is None
 
 
 @pytest.mark.parametrize("broken", ["no json", "[]", '{"tags": [1, null, {}]}', "{", '{"tags": ["x"], "dates": [1]}'])
-def test_broken_upstream_content_gives_what_there_is(tmp_path: Path, broken: str) -> None:
-    output = digested(tmp_path, text=GARDEN, classify_document=broken, image_objects=broken, speech_recognition=broken)
-    assert any("tomato" in tag for tag in told(output)["tags"])
+def test_broken_upstream_content_leaves_the_tags_of_the_text(tmp_path: Path, broken: str) -> None:
+    output = digest_file(
+        tmp_path, text=GARDEN, classify_document=broken, image_objects=broken, speech_recognition=broken
+    )
+    assert any("tomato" in tag for tag in content_of(output)["tags"])
 
 
 def test_tags_are_as_good_without_the_embedder(tmp_path: Path) -> None:
-    output = digested(tmp_path, text=GARDEN)
+    output = digest_file(tmp_path, text=GARDEN)
     assert output.content is not None
     assert output.tag_vectors == ()
 
 
-def test_tags_bring_what_they_mean_where_the_embedder_is(tmp_path: Path) -> None:
+def test_tags_have_vectors_where_the_embedder_is_installed(tmp_path: Path) -> None:
     try:
         vectors_of(["x"], EmbeddingSettings())
     except EngineUnavailable as missing:
@@ -132,7 +138,7 @@ def test_tags_bring_what_they_mean_where_the_embedder_is(tmp_path: Path) -> None
     path = tmp_path / "file.md"
     path.write_text(GARDEN)
     (output,) = Tags().digest(source_of(path))
-    assert {vector.tag for vector in output.tag_vectors} <= set(told(output)["proposed"])
+    assert {vector.tag for vector in output.tag_vectors} <= set(content_of(output)["proposed"])
     assert "soil" in {vector.tag for vector in output.tag_vectors}
 
 
@@ -141,7 +147,7 @@ def test_long_texts_are_bounded_and_every_kind_but_other_has_tags(tmp_path: Path
     assert digester.max_text == MAX_INPUT_CHARS
     file = source_of(_empty(tmp_path)).file
     assert [kind for kind in Kind if not digester.can_digest(replace(file, kind=kind))] == [Kind.OTHER]
-    found = told(digested(tmp_path, text=GARDEN * 2000))
+    found = content_of(digest_file(tmp_path, text=GARDEN * 2000))
     assert len(found["tags"]) <= 10
 
 

@@ -13,7 +13,7 @@ PROSE = "The flat lies on the third floor. It has two rooms and a kitchen, and c
 
 
 def of_name(name: str, text: str = "", mime: str = "text/plain") -> str | None:
-    """What a file is called for which nothing but its name, or this text, speaks."""
+    """The title of a file of which only the name and this text are known."""
     found = find_titles(read_source_text({"file": text}), name, mime)
     return found[0].text if found and found[0].confidence >= MIN_CONFIDENCE else None
 
@@ -75,7 +75,7 @@ def best(
     return found[0].text if found else ""
 
 
-def test_a_title_from_the_properties_that_stands_in_the_text_comes_first() -> None:
+def test_a_title_from_the_properties_that_is_also_in_the_text_comes_first() -> None:
     assert (
         best(f"## Notice\n\n# Rental contract Miller\n\n{PROSE}", "Rental contract Miller") == "Rental contract Miller"
     )
@@ -84,7 +84,7 @@ def test_a_title_from_the_properties_that_stands_in_the_text_comes_first() -> No
 @pytest.mark.parametrize(
     "junk", ["Microsoft Word - Document1.doc", "untitled", "PowerPoint Presentation", "rental_v3.doc"]
 )
-def test_a_title_that_nobody_gave_gives_way_to_the_heading(junk: str) -> None:
+def test_a_title_that_no_person_gave_gives_way_to_the_heading(junk: str) -> None:
     assert best(f"# Rental contract Miller\n\n{PROSE}", junk) == "Rental contract Miller"
 
 
@@ -101,11 +101,11 @@ def test_a_letter_is_called_by_its_subject(line: str) -> None:
     assert best(f"Ada Miller\n12345 Berlin\n\n{line}\n\nSehr geehrte Damen,\n\n{PROSE}") == "Kündigung der Wohnung"
 
 
-def test_a_mail_is_called_by_its_subject_be_it_ever_so_poor() -> None:
+def test_a_mail_is_called_by_its_subject_however_poor() -> None:
     assert best(PROSE, "AW: Fwd: test", "a.eml", MAIL) == "test"
 
 
-def test_the_first_line_that_tells_something_does_where_nothing_is_marked() -> None:
+def test_the_first_meaningful_line_is_the_title_where_nothing_is_marked() -> None:
     text = f"3 May 2024\n\nPage 1 of 3\n\nHouse rules for tenants\n\n{PROSE}"
     assert best(text, where="file", mime="text/plain") == "House rules for tenants"
 
@@ -115,13 +115,13 @@ def test_a_line_that_goes_on_below_is_no_title_before_the_name() -> None:
     assert best(text, name="War and Peace.txt", mime="text/plain", where="file") == "War and Peace"
 
 
-def test_a_name_that_a_person_gave_does_where_the_text_tells_nothing() -> None:
+def test_a_name_that_a_person_gave_is_the_title_where_the_text_has_none() -> None:
     found = find_titles(read_source_text({"doc-to-markdown": ""}), "Rental_contract-Miller.pdf", PDF)
-    assert [(one.text, one.where) for one in found] == [("Rental contract Miller", "name")]
+    assert [(candidate.text, candidate.where) for candidate in found] == [("Rental contract Miller", "name")]
     assert found[0].confidence < 0.5
 
 
-def test_a_name_that_a_machine_gave_never_does() -> None:
+def test_a_name_that_a_machine_gave_is_never_the_title() -> None:
     assert (
         find_titles(read_source_text({"doc-to-markdown": ""}), "WhatsApp Image 2024-01-01 at 10.00.00.pdf", PDF) == []
     )
@@ -131,7 +131,7 @@ def test_how_the_text_begins_is_better_than_nothing() -> None:
     assert best("All people are born free. They have rights.", name="IMG_1234.pdf") == "All people are born free"
 
 
-def test_shouting_is_calmed_by_how_the_words_stand_in_the_text() -> None:
+def test_capitals_are_lowered_as_the_words_are_written_in_the_text() -> None:
     text = f"# RENTAL CONTRACT OF THE NASA BUILDING\n\nThis rental contract of NASA is for a building.\n\n{PROSE}"
     assert best(text) == "Rental Contract of the NASA Building"
 

@@ -1,4 +1,4 @@
-"""What texts are about, as tags."""
+"""The topics of texts, as tags."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ Several glaciers can be crossed with a guide. Glaciers are dangerous, and crossi
 
 
 def tags(text: str, language: str | None = "en", title: str | None = None, most: int = 7) -> list[str]:
-    return [one.tag for one in find_topics(blocks_of(text), title, language, most)]
+    return [topic.tag for topic in find_topics(blocks_of(text), title, language, most)]
 
 
-def test_phrases_that_come_again_are_the_topics() -> None:
+def test_repeated_phrases_are_the_topics() -> None:
     found = tags(ALPS, title="Hiking in the Alps")
     assert {"mountain huts", "glaciers", "alps"} <= set(found)
 
@@ -41,7 +41,7 @@ def test_tags_are_in_lower_case_and_share_no_word() -> None:
     assert all(tag == tag.lower() for tag in found)
 
 
-def test_one_and_many_are_one_topic() -> None:
+def test_singular_and_plural_are_one_topic() -> None:
     text = "The duck is here.\n\nMany ducks were there.\n\nA duck and the ducks are seen.\n"
     assert [tag for tag in tags(text) if tag.startswith("duck")] in (["duck"], ["ducks"])
 
@@ -90,7 +90,7 @@ def test_unspaced_script_has_topics_too() -> None:
     assert "会議室" in tags("会議室は二階です。\n\n会議室を予約した。\n\n会議室の鍵。\n", "ja")
 
 
-def test_a_text_in_which_nothing_comes_again_has_none() -> None:
+def test_a_text_without_repetition_has_no_topics() -> None:
     assert tags("One apple fell. Somebody laughed about that.") == []
 
 
@@ -122,5 +122,5 @@ def test_a_text_in_which_nothing_comes_again_has_none() -> None:
         ("An agreement was reached on Tuesday, the minister said.", "text/html", []),
     ],
 )
-def test_the_kind_is_told_where_the_evidence_is_strong(text: str, mime: str, wanted: list[str]) -> None:
+def test_the_document_type_is_tagged_where_the_evidence_is_strong(text: str, mime: str, wanted: list[str]) -> None:
     assert [tag for tag, _ in document_type_tags(text, None, mime)] == wanted

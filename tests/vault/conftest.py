@@ -11,7 +11,7 @@ from watching import Folder
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Iterator[Folder]:
-    """A vault that is looked at when told; every file in it counts as still."""
+    """A vault that is scanned on request; every file in it counts as unchanging."""
     opened = Folder(tmp_path / "vault")
     yield opened
     opened.close()

@@ -53,7 +53,7 @@ def test_a_link_becomes_a_file_that_opens_at_a_double_click(app: App) -> None:
     assert listed(app) == [NAME]
 
 
-def test_what_was_added_is_taken_in_as_a_link(app: App) -> None:
+def test_an_added_file_is_taken_in_as_a_link(app: App) -> None:
     (added,) = add_links(app.open_vault, [PAGE], folder="pages/new")
     settle(app)
     assert app.documents.show(added.path)["file"]["kind"] == "url"
@@ -85,7 +85,7 @@ def test_a_link_in_another_form_is_recognised_in_the_same_folder(app: App) -> No
     (app.vault.root / "note.txt").write_text("https://example.org/other\n")
     settle(app)
     found = add_links(app.open_vault, [PAGE, "https://example.org/other", "https://example.org/third"])
-    assert [(one.path, one.created) for one in found[:2]] == [("page.webloc", False), ("note.txt", False)]
+    assert [(result.path, result.created) for result in found[:2]] == [("page.webloc", False), ("note.txt", False)]
     assert found[2].created
 
 
@@ -101,13 +101,13 @@ def test_a_link_that_is_gone_can_be_added_again(app: App) -> None:
 
 def test_the_same_link_from_many_sides_at_once_is_one_file(app: App) -> None:
     found: list[LinkResult] = []
-    many = [threading.Thread(target=lambda: found.extend(add_links(app.open_vault, [PAGE]))) for _ in range(8)]
-    for one in many:
-        one.start()
-    for one in many:
-        one.join()
-    assert {one.path for one in found} == {NAME}
-    assert [one.created for one in found].count(True) == 1
+    threads = [threading.Thread(target=lambda: found.extend(add_links(app.open_vault, [PAGE]))) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert {result.path for result in found} == {NAME}
+    assert [result.created for result in found].count(True) == 1
     assert listed(app) == [NAME]
 
 
@@ -120,7 +120,7 @@ def test_a_name_may_be_chosen_and_leads_nowhere_else(app: App) -> None:
     assert listed(app) == ["My page.url"]
 
 
-def test_unless_all_addresses_will_do_nothing_is_written(app: App) -> None:
+def test_nothing_is_written_unless_all_addresses_are_valid(app: App) -> None:
     with pytest.raises(UsageError, match="ftp:"):
         add_links(app.open_vault, [PAGE, "ftp://example.org/"], folder="sub")
     with pytest.raises(UsageError, match="at least one"):
@@ -161,7 +161,7 @@ def test_links_stay_in_folders_that_chyme_reads(app: App, folder: str, tmp_path:
 
 
 @pytest.mark.parametrize("folder", ["..", "sub/../..", "/tmp", "/"])
-def test_a_folder_outside_the_vault_is_called_that(app: App, folder: str) -> None:
+def test_a_folder_outside_the_vault_is_reported_as_such(app: App, folder: str) -> None:
     with pytest.raises(UsageError, match="not a folder inside the vault"):
         add_links(app.open_vault, [PAGE], folder=folder)
 
@@ -182,7 +182,7 @@ def test_a_folder_with_a_name_that_is_not_text_is_found_again(app: App) -> None:
         assert link_in(NAME, stream.read()) == PAGE
 
 
-def test_where_no_file_can_be_written_it_is_told_in_words_and_nothing_is_left(app: App) -> None:
+def test_a_failure_to_write_is_reported_in_words_and_leaves_nothing(app: App) -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (10, hard))
     try:
@@ -220,7 +220,7 @@ with open_app(Path(sys.argv[1])) as app:
 @pytest.mark.skipif(
     platform.machine() not in ("x86_64", "aarch64"), reason="knows the system calls of no other machine"
 )
-def test_disks_without_hard_links_will_do(tmp_path: Path) -> None:
+def test_links_can_be_added_on_disks_without_hard_links(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", WITHOUT_HARD_LINKS, os.fspath(tmp_path)], capture_output=True, text=True, check=False
     )

@@ -27,7 +27,7 @@ def test_a_folder_in_use_is_not_swept_away(tmp_path: Path) -> None:
         assert folder.exists()
 
 
-def test_what_a_killed_process_left_is_swept_away(tmp_path: Path) -> None:
+def test_the_folder_of_a_killed_process_is_swept_away(tmp_path: Path) -> None:
     program = (
         "import sys, time; from pathlib import Path; from chyme.vault.intake.upload_staging import UploadStaging\n"
         "with UploadStaging(Path(sys.argv[1])).temporary_folder() as folder:\n"

@@ -1,4 +1,4 @@
-"""Large files are hashed beside: nothing small waits for them, and they are what they were when they are moved."""
+"""Large files are hashed in a thread of their own: small files do not wait, and moved large files are recognised."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LONG = 60.0
 
 
 class Gate:
-    """Holds the thread that hashes between two slices, until opened."""
+    """Stops the hashing thread between two slices until the gate is opened."""
 
     def __init__(self) -> None:
         self.reached = threading.Event()
@@ -49,7 +49,7 @@ def gate() -> Iterator[Gate]:
 
 @pytest.fixture
 def held(tmp_path: Path, gate: Gate) -> Iterator[Folder]:
-    """A vault that is watched, and whose hasher stops after the first slice."""
+    """A watched vault whose hasher stops after the first slice."""
     opened = Folder(tmp_path / "vault", still=False)
     opened.watcher = Watcher(os.fspath(opened.root), opened.scanner, lambda: None, 3600, gate)
     opened.watcher.start()
@@ -86,7 +86,7 @@ def test_a_note_is_registered_while_a_large_file_is_hashed(held: Folder, gate: G
     until(lambda: held.watcher is not None and held.watcher.unfinished_count == 0, LONG)
 
 
-def test_of_several_large_files_the_smallest_is_registered_first(held: Folder, gate: Gate) -> None:
+def test_the_smallest_of_several_large_files_is_registered_first(held: Folder, gate: Gate) -> None:
     put_large(held.root / "largest.bin", 60 * MB)
     assert gate.reached.wait(LONG)
     put_large(held.root / "large.bin", 30 * MB, b"y")
@@ -123,7 +123,7 @@ def test_a_large_file_that_was_copied_elsewhere_and_deleted_keeps_everything(hel
     assert gate.reached.wait(LONG)
     large.unlink()
     held.put("later.txt")
-    until(lambda: "later.txt" in held.paths(), LONG)  # so the deletion was looked at
+    until(lambda: "later.txt" in held.paths(), LONG)  # so the deletion was examined
     assert held.paths() == ["film.bin", "later.txt"]
     (held.root / "later.txt").unlink()
     gate.open()
@@ -133,9 +133,7 @@ def test_a_large_file_that_was_copied_elsewhere_and_deleted_keeps_everything(hel
     assert held.row("SELECT count(*) FROM events WHERE path = 'film.bin' AND status = 'vanished'") == (0,)
 
 
-def test_a_large_file_that_is_deleted_is_hidden_although_another_of_its_size_is_hashed(
-    held: Folder, gate: Gate
-) -> None:
+def test_a_deleted_large_file_is_hidden_although_another_file_of_its_size_is_hashed(held: Folder, gate: Gate) -> None:
     gate.open()
     large = put_large(held.root / "film.bin")
     until(lambda: held.paths() == ["film.bin"], LONG)
@@ -196,22 +194,22 @@ def test_a_file_that_keeps_changing_is_not_hashed_again_and_again(folder: Folder
         hasher.close()
 
 
-def test_a_constant_stream_of_smaller_files_does_not_keep_a_large_one_from_being_hashed(folder: Folder) -> None:
-    def found(name: str, size: int) -> DiskFile:
+def test_a_constant_stream_of_smaller_files_does_not_prevent_hashing_a_large_file(folder: Folder) -> None:
+    def make_file(name: str, size: int) -> DiskFile:
         path = put_large(folder.root / name, size, name.encode())
         return DiskFile(name, name, False, stamp_of(path.stat()), 0.0)
 
     done: list[str] = []
     count = 0
 
-    def another() -> None:
+    def add_another() -> None:
         nonlocal count
         count += 1
         if "large.bin" not in done:
-            hasher.add(found(f"{count}.bin", LARGE + 1))
+            hasher.add(make_file(f"{count}.bin", LARGE + 1))
 
-    hasher = Hasher(folder.vault, done.extend, another)
-    hasher.add(found("large.bin", 40 * MB))
+    hasher = Hasher(folder.vault, done.extend, add_another)
+    hasher.add(make_file("large.bin", 40 * MB))
     hasher.start()
     try:
         until(lambda: "large.bin" in done, LONG)

@@ -1,4 +1,4 @@
-"""What somebody typed, as the address of a page."""
+"""Typed text as the address of a page."""
 
 from __future__ import annotations
 
@@ -68,13 +68,13 @@ def test_an_address_has_one_spelling_that_is_read_back_from_a_shortcut(typed: st
         ("https://ada@example.org/", "plain text"),
     ],
 )
-def test_what_is_no_address_of_a_page_is_refused_in_a_sentence(typed: str, why: str) -> None:
+def test_text_that_is_no_address_of_a_page_is_refused_in_a_sentence(typed: str, why: str) -> None:
     with pytest.raises(UsageError, match=why) as caught:
         address_of(typed)
-    said = str(caught.value)
-    assert said.isprintable()
-    assert len(said) < 200
-    assert "secret" not in said
+    message = str(caught.value)
+    assert message.isprintable()
+    assert len(message) < 200
+    assert "secret" not in message
 
 
 def test_the_longest_address_still_is_a_link() -> None:

@@ -1,4 +1,4 @@
-"""Many folders at once cost what they are worth, and what is elsewhere does not wait for them."""
+"""Many folders at once take no more work than needed, and files elsewhere do not wait for them."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ LONG = 60.0
 
 
 def nest(root: Path, depth: int) -> list[str]:
-    """Folders in each other. Their paths, as seen from the root."""
+    """Make nested folders. Returns their paths relative to the root."""
     paths = ["/".join(["d"] * number) for number in range(1, depth + 1)]
     os.makedirs(root / paths[-1])
     return paths
 
 
-def test_nested_folders_are_listened_to_once_each(tmp_path: Path) -> None:
-    asked: list[str] = []
+def test_nested_folders_are_watched_once_each(tmp_path: Path) -> None:
+    checked: list[str] = []
 
     def passes_over(path: str) -> bool:
-        asked.append(path)
+        checked.append(path)
         return False
 
-    ears = InotifyListener(os.fspath(tmp_path), passes_over)
+    listener = InotifyListener(os.fspath(tmp_path), passes_over)
     try:
         handle = os.open(tmp_path, os.O_RDONLY)
         for _ in range(DEEP):  # one after the other, so that there is an event for many of them
@@ -37,19 +37,19 @@ def test_nested_folders_are_listened_to_once_each(tmp_path: Path) -> None:
             below = os.open("d", os.O_RDONLY, dir_fd=handle)
             os.close(handle)
             handle = below
-        heard: set[str] = set()
-        while more := ears.wait_for_events(0.5).paths:
-            heard |= more
-        assert len(asked) <= 3 * DEEP
-        assert "d" in heard
+        event_paths: set[str] = set()
+        while new_paths := listener.wait_for_events(0.5).paths:
+            event_paths |= new_paths
+        assert len(checked) <= 3 * DEEP
+        assert "d" in event_paths
         os.close(os.open("a.txt", os.O_CREAT | os.O_WRONLY, dir_fd=handle))
         os.close(handle)
-        assert ears.wait_for_events(LONG).paths == {"/".join(["d"] * DEEP) + "/a.txt"}
+        assert listener.wait_for_events(LONG).paths == {"/".join(["d"] * DEEP) + "/a.txt"}
     finally:
-        ears.close()
+        listener.close()
 
 
-def test_nested_folders_are_looked_at_once_each(folder: Folder) -> None:
+def test_nested_folders_are_scanned_once_each(folder: Folder) -> None:
     paths = nest(folder.root, DEEP)
     folder.put(f"{paths[-1]}/deep.txt")
     statements: list[str] = []
@@ -61,22 +61,22 @@ def test_nested_folders_are_looked_at_once_each(folder: Folder) -> None:
     assert len(statements) < 10 * DEEP
 
 
-def test_a_tree_that_is_moved_in_is_heard_of_when_all_of_it_is_listened_to(tmp_path: Path) -> None:
+def test_a_tree_that_is_moved_in_is_reported_when_all_of_it_is_watched(tmp_path: Path) -> None:
     for number in range(2 * SLICE_FOLDERS):
         (tmp_path / "outside" / str(number)).mkdir(parents=True)
     (tmp_path / "vault").mkdir()
-    ears = InotifyListener(os.fspath(tmp_path / "vault"), lambda _: False)
+    listener = InotifyListener(os.fspath(tmp_path / "vault"), lambda _: False)
     try:
         (tmp_path / "outside").rename(tmp_path / "vault/tree")
         (tmp_path / "vault/note.txt").touch()
-        heard: set[str] = set()
-        while "tree" not in heard:
-            heard |= ears.wait_for_events(LONG).paths
-        assert "note.txt" in heard
+        event_paths: set[str] = set()
+        while "tree" not in event_paths:
+            event_paths |= listener.wait_for_events(LONG).paths
+        assert "note.txt" in event_paths
         (tmp_path / "vault/tree/7/late.txt").touch()
-        assert ears.wait_for_events(LONG).paths == {"tree/7/late.txt"}
+        assert listener.wait_for_events(LONG).paths == {"tree/7/late.txt"}
     finally:
-        ears.close()
+        listener.close()
 
 
 def test_a_note_is_registered_in_the_middle_of_a_scan(folder: Folder) -> None:
@@ -100,7 +100,7 @@ def test_a_note_is_registered_in_the_middle_of_a_scan(folder: Folder) -> None:
     assert folder.id("small.txt") < max(folder.id(f"{number}/note.txt") for number in range(200))
 
 
-def test_a_thousand_folders_do_not_stand_before_a_note(live: Folder) -> None:
+def test_a_thousand_folders_do_not_delay_a_note(live: Folder) -> None:
     nest(live.root, 500)
     for number in range(500):
         live.put(f"s{number}/note.txt", f"note {number}")
@@ -110,7 +110,7 @@ def test_a_thousand_folders_do_not_stand_before_a_note(live: Folder) -> None:
     assert live.row("SELECT count(*), max(generation) FROM files") == (501, 1)
 
 
-def test_who_waits_for_less_goes_first() -> None:
+def test_the_smallest_scan_that_waits_goes_first() -> None:
     turns, order = PriorityLock(), []
 
     def wait(priority: Priority) -> None:
@@ -118,7 +118,9 @@ def test_who_waits_for_less_goes_first() -> None:
             order.append(priority)
 
     assert turns.acquire(Priority.ALL)
-    threads = [threading.Thread(target=wait, args=(one,)) for one in (Priority.ALL, Priority.FOLDERS, Priority.FILES)]
+    threads = [
+        threading.Thread(target=wait, args=(level,)) for level in (Priority.ALL, Priority.FOLDERS, Priority.FILES)
+    ]
     for thread in threads:
         thread.start()
     until(lambda: all(turns.waiting), LONG)

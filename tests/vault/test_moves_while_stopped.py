@@ -1,4 +1,4 @@
-"""What was renamed, exchanged or copied while nobody watched keeps everything it had."""
+"""Files that were renamed, exchanged or copied while no watcher ran keep everything they had."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from watching import Folder
 from chyme.core.store import artifacts
 
 
-def test_a_renamed_folder_of_a_hundred_files_is_digested_not_once_again(folder: Folder) -> None:
+def test_a_renamed_folder_of_a_hundred_files_is_not_digested_again(folder: Folder) -> None:
     for number in range(100):
         folder.put(f"old/{number}.txt", f"pelican number{number}")
     assert folder.take_in() == 100
@@ -72,7 +72,7 @@ def test_files_that_changed_places_in_a_ring_keep_their_digests(folder: Folder) 
 
 
 @pytest.mark.parametrize("names", [("log", "log.1", "log.2"), ("z", "m", "a"), ("a", "m", "z")])
-def test_rotated_logs_keep_what_they_had_and_only_the_new_one_is_digested(
+def test_rotated_logs_keep_their_digests_and_only_the_new_log_is_digested(
     folder: Folder, names: tuple[str, str, str]
 ) -> None:
     newest, middle, oldest = (folder.root / name for name in names)
@@ -112,7 +112,7 @@ def test_another_file_on_the_same_inode_is_digested_afresh(folder: Folder) -> No
     folder.take_in()
     (folder.root / "a.txt").unlink()
     second = folder.put("b.txt", "bbbbbbbb")
-    inode = str(second.stat().st_ino)  # most file systems hand it out again at once; here it is made sure
+    inode = str(second.stat().st_ino)  # most file systems reuse it at once; here it certainly is the same
     folder.database.write(lambda db: db.execute("UPDATE files SET inode = ?", (inode,)))
 
     assert folder.take_in() == 1
@@ -144,7 +144,7 @@ def test_a_copy_of_what_a_file_was_does_not_take_its_identity_when_the_file_is_e
     assert (folder.kept("a.txt"), folder.kept("a.bak.txt")) == ("final", "draft")
 
 
-def test_a_file_that_is_given_the_text_of_a_vanished_one_stays_itself(folder: Folder) -> None:
+def test_a_file_that_gets_the_text_of_a_vanished_file_stays_itself(folder: Folder) -> None:
     folder.put("a.txt", "one text")
     folder.put("b.txt", "another text")
     folder.take_in()
@@ -158,7 +158,7 @@ def test_a_file_that_is_given_the_text_of_a_vanished_one_stays_itself(folder: Fo
     assert folder.kept("a.txt") == "another text"
 
 
-def test_hard_links_are_files_of_their_own_and_a_renamed_one_is_followed(folder: Folder) -> None:
+def test_hard_links_are_separate_files_and_a_renamed_link_is_followed(folder: Folder) -> None:
     folder.put("a.txt", "linked")
     os.link(folder.root / "a.txt", folder.root / "b.txt")
     folder.take_in()
@@ -171,7 +171,7 @@ def test_hard_links_are_files_of_their_own_and_a_renamed_one_is_followed(folder:
     assert folder.paths() == ["a.txt", "c.txt"]
 
 
-def test_another_extension_makes_it_another_kind_of_file(folder: Folder) -> None:
+def test_another_extension_makes_another_kind_of_file(folder: Folder) -> None:
     folder.put("page.txt", "# Seal\n\nhttps is not all")
     folder.take_in()
     first = folder.id("page.txt")
@@ -212,7 +212,7 @@ def test_a_vault_restored_from_a_backup_is_not_digested_again(folder: Folder, tm
     assert len(folder.paths()) == 20
 
 
-def test_of_several_alike_each_new_path_gets_one(folder: Folder) -> None:
+def test_each_new_path_takes_over_one_of_several_equal_files(folder: Folder) -> None:
     for name in ("x/a.txt", "x/b.txt", "y/a.txt"):
         folder.put(name, "all alike")
     folder.take_in()
@@ -271,7 +271,7 @@ def test_a_folder_that_became_a_link_to_its_new_place_is_a_move(folder: Folder) 
     assert folder.id("new/a.txt") == first
 
 
-def test_another_device_number_alone_makes_nothing_be_read_again(folder: Folder) -> None:
+def test_another_device_number_alone_causes_no_new_reading(folder: Folder) -> None:
     folder.put("a.txt", "same")
     folder.take_in()
     folder.database.write(lambda db: db.execute("UPDATE files SET dev = '99', hash = 'whatever it was'"))
@@ -282,8 +282,8 @@ def test_another_device_number_alone_makes_nothing_be_read_again(folder: Folder)
     assert folder.digest() == 0
 
 
-def _swap(one: Path, other: Path) -> None:
-    aside = one.with_name("aside")
-    one.rename(aside)
-    other.rename(one)
-    aside.rename(other)
+def _swap(first: Path, second: Path) -> None:
+    aside = first.with_name("aside")
+    first.rename(aside)
+    second.rename(first)
+    aside.rename(second)

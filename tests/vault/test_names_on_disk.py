@@ -1,4 +1,4 @@
-"""Whatever a file is called, and whatever lies in a folder besides files, the scan takes what it should and goes on."""
+"""The scan takes the right files and goes on, whatever their names are and whatever else is in a folder."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ ODD = [
 
 
 @pytest.mark.parametrize("name", ODD)
-def test_odd_names_are_kept_as_they_are(folder: Folder, name: str) -> None:
+def test_odd_names_stay_as_they_are(folder: Folder, name: str) -> None:
     folder.put(name, "walrus")
     folder.put(f"{name[:100]} folder/inside {name[:100]}", "otter")
 
@@ -45,7 +45,7 @@ def test_odd_names_are_kept_as_they_are(folder: Folder, name: str) -> None:
     assert folder.scan().moved == 1
 
 
-def test_all_odd_names_side_by_side_are_kept_apart(folder: Folder) -> None:
+def test_all_odd_names_side_by_side_are_distinguished(folder: Folder) -> None:
     for name in ODD:
         folder.put(name, f"text of {ODD.index(name)}")
     assert folder.take_in() == len(ODD)
@@ -72,7 +72,7 @@ def put_bytes(folder: Folder, name: bytes) -> bytes:
     return path
 
 
-def test_names_that_are_not_text_and_those_that_look_like_them_are_kept_apart(folder: Folder) -> None:
+def test_names_that_are_not_text_and_names_that_look_like_them_are_distinguished(folder: Folder) -> None:
     for name in FOREIGN:
         put_bytes(folder, name)
     assert folder.take_in() == len(FOREIGN)
@@ -165,7 +165,7 @@ def test_a_device_is_passed_over(folder: Folder) -> None:
     assert folder.paths() == ["a.txt"]
 
 
-def test_a_file_that_is_replaced_by_a_pipe_does_not_hang_anybody(folder: Folder) -> None:
+def test_a_file_that_is_replaced_by_a_pipe_does_not_block(folder: Folder) -> None:
     path = folder.put("a.txt")
     folder.scan()
     path.unlink()

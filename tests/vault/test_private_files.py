@@ -47,7 +47,7 @@ def test_a_mark_of_byte_order_hides_no_pattern(tmp_path: Path) -> None:
     ["secret.txt\n".encode("utf-16"), "secret.txt\n".encode("utf-16-le"), "Café.txt\n".encode("latin-1")],
     ids=["utf-16", "utf-16 without mark", "latin-1"],
 )
-def test_what_is_not_utf_8_makes_every_file_private(tmp_path: Path, data: bytes) -> None:
+def test_patterns_that_are_not_utf_8_make_every_file_private(tmp_path: Path, data: bytes) -> None:
     private = private_in(tmp_path, data)
     assert private("letter.txt")
     assert private.patterns == 0
@@ -65,7 +65,7 @@ def test_a_line_that_is_no_pattern_makes_every_file_private_and_is_named(tmp_pat
     assert "every file is private" in private.problem
 
 
-def test_a_slip_that_was_put_right_is_forgotten(tmp_path: Path) -> None:
+def test_a_corrected_mistake_is_forgotten(tmp_path: Path) -> None:
     private = private_in(tmp_path, b"!\n")
     assert private("letter.txt")
     (tmp_path / ".chymeprivate").write_bytes(b"*.key\n")
@@ -101,7 +101,7 @@ def test_a_vault_that_is_not_there_has_no_file_to_send(tmp_path: Path) -> None:
     assert private.problem is not None
 
 
-def test_what_is_no_file_or_endless_makes_every_file_private(tmp_path: Path) -> None:
+def test_a_pipe_or_a_huge_file_instead_of_patterns_makes_every_file_private(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / ".chymeprivate")
     private = PrivateFiles(tmp_path)
     assert private("letter.txt")

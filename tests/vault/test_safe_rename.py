@@ -71,10 +71,10 @@ def test_a_file_that_is_not_there_leaves_nothing_behind(folder: int, tmp_path: P
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_a_name_that_is_too_long_is_told(folder: int, tmp_path: Path, way: Way) -> None:
-    with pytest.raises(OSError) as told:
+def test_a_name_that_is_too_long_is_reported(folder: int, tmp_path: Path, way: Way) -> None:
+    with pytest.raises(OSError) as caught:
         way(folder, "a", "b" * 300)
-    assert told.value.errno == errno.ENAMETOOLONG
+    assert caught.value.errno == errno.ENAMETOOLONG
     assert os.listdir(tmp_path) == ["a"]
 
 

@@ -21,7 +21,7 @@ from chyme.errors import NotFound, UsageError, VaultError
 from chyme.model import File
 from chyme.vault.file_registry import FileRegistry
 
-pytestmark = pytest.mark.slow  # a little each, and they are many
+pytestmark = pytest.mark.slow  # each test is a little slow, and there are many
 
 ODD_NAMES = (
     *("plain.txt", "in/deep/er.txt", "quo\"te's.txt", "new\nline.txt", "per%cent%2e.txt", "ümlaut 日本.txt"),
@@ -36,7 +36,7 @@ def app(tmp_path: Path) -> Iterator[App]:
 
 
 def in_trash(app: App) -> list[str]:
-    return [one.path for one in app.trash.list_all()]
+    return [entry.path for entry in app.trash.list_all()]
 
 
 def test_a_deleted_file_leaves_the_vault_and_lies_in_the_trash_under_its_name(app: App) -> None:
@@ -47,7 +47,7 @@ def test_a_deleted_file_leaves_the_vault_and_lies_in_the_trash_under_its_name(ap
     assert (app.state / "trash" / trashed.id / "letter.txt").read_text() == "Dear all"
 
 
-def test_what_was_known_is_known_again_and_nothing_is_digested_anew(app: App) -> None:
+def test_what_was_known_is_known_again_and_nothing_is_digested_again(app: App) -> None:
     file = put(app, "letter.txt")
     classify(app, file, "A letter", "2024-01-02", "post")
     before = {name: row.updated_at for name, row in digests.of_file(app.database.read(), file.id).items()}
@@ -71,7 +71,7 @@ def test_any_name_comes_back_as_it_was(app: App, name: str | bytes) -> None:
     assert file_at(app, file.path).id == file.id
 
 
-def test_a_new_file_at_the_old_path_stays_and_the_old_one_comes_beside_it(app: App) -> None:
+def test_a_new_file_at_the_old_path_stays_and_the_old_file_is_restored_beside_it(app: App) -> None:
     old = put(app, "in/plan.txt", "the old plan")
     classify(app, old, "The old plan")
     (trashed,) = app.trash.put(["in/plan.txt"])
@@ -90,7 +90,7 @@ def test_two_files_of_one_name_lie_in_the_trash_side_by_side(app: App) -> None:
         put(app, "same.txt", text)
         app.trash.put(["same.txt"])
     assert in_trash(app) == ["same.txt", "same.txt"]
-    app.trash.restore([one.id for one in reversed(app.trash.list_all())])
+    app.trash.restore([entry.id for entry in reversed(app.trash.list_all())])
     assert [(app.vault.root / name).read_text() for name in listed(app)] == ["two", "one"]
 
 
@@ -98,7 +98,7 @@ def test_a_folder_that_is_gone_is_made_again(app: App) -> None:
     put(app, "far/down/a.txt")
     (trashed,) = app.trash.put(["far/down/a.txt"])
     shutil.rmtree(app.vault.root / "far")
-    assert [one.path for one in app.trash.restore([trashed.id])] == ["far/down/a.txt"]
+    assert [entry.path for entry in app.trash.restore([trashed.id])] == ["far/down/a.txt"]
 
 
 def test_emptying_leaves_nothing_on_disk_and_nothing_known(app: App) -> None:
@@ -137,7 +137,7 @@ def test_nothing_is_deleted_unless_all_are_files_of_the_vault(app: App) -> None:
     assert listed(app) == ["a.txt"]
 
 
-def test_a_file_that_is_gone_already_is_told_so(app: App) -> None:
+def test_a_file_that_is_gone_already_is_reported(app: App) -> None:
     put(app, "a.txt")
     (app.vault.root / "a.txt").unlink()
     with pytest.raises(UsageError, match="is not there any more"):
@@ -182,7 +182,7 @@ def test_a_link_is_deleted_as_a_link_and_what_it_leads_to_stays(app: App) -> Non
 
 
 @pytest.mark.parametrize("id_", ["", "x", "../../vault.db", "..", "20260101T000000000000Z-00000000", "\0", "a" * 5000])
-def test_what_is_not_in_the_trash_is_neither_brought_back_nor_deleted(app: App, id_: str) -> None:
+def test_a_file_that_is_not_in_the_trash_is_neither_restored_nor_deleted(app: App, id_: str) -> None:
     with pytest.raises(NotFound, match="is not in the trash"):
         app.trash.restore([id_])
     with pytest.raises(NotFound):
@@ -190,7 +190,7 @@ def test_what_is_not_in_the_trash_is_neither_brought_back_nor_deleted(app: App, 
 
 
 @pytest.mark.parametrize("path", ["../out.txt", "/etc/x", "a/../../b", "a//b", "", "nul\0.txt"])
-def test_a_note_that_leads_out_of_the_vault_is_not_believed(app: App, path: str) -> None:
+def test_a_trash_note_that_leads_out_of_the_vault_is_not_trusted(app: App, path: str) -> None:
     put(app, "a.txt")
     (trashed,) = app.trash.put(["a.txt"])
     note = app.state / "trash" / f"{trashed.id}.json"
@@ -248,12 +248,12 @@ def test_artifacts_of_a_deleted_file_are_not_served_and_are_there_again_afterwar
     assert app.documents.artifact(name) == b"abc"
 
 
-def test_what_is_known_of_a_deleted_file_outlives_purging_but_not_the_trash(app: App) -> None:
+def test_what_is_known_of_a_deleted_file_survives_purging_but_not_the_loss_of_the_trash(app: App) -> None:
     file = put(app, "a.txt")
     app.trash.put(["a.txt"])
     assert (app.purge(everything=True, confirmed=True), app.documents.status()["vanished"]) == (0, 0)
     assert files.by_id(app.database.read(), file.id) is not None
-    shutil.rmtree(app.state / "trash")  # somebody tidied by hand
+    shutil.rmtree(app.state / "trash")  # as if a person deleted the folder by hand
     app.trash.empty()
     assert files.by_id(app.database.read(), file.id) is None
 
@@ -271,7 +271,7 @@ def test_emptying_the_trash_forgets_nothing_of_what_is_deleted_at_the_same_time(
 
 
 class Hasty(FileRegistry):
-    """A scan comes upon every file between being set aside and being moved."""
+    """A scan finds every file between being hidden and being moved."""
 
     scan: Callable[[], object]
 
@@ -281,13 +281,13 @@ class Hasty(FileRegistry):
         return done
 
 
-def test_a_file_that_a_scan_comes_upon_while_it_is_deleted_is_in_the_trash_all_the_same(app: App) -> None:
+def test_a_file_that_a_scan_finds_while_it_is_deleted_is_in_the_trash_anyway(app: App) -> None:
     file = put(app, "a.txt")
     app.open_vault.registry = Hasty(app.database, app.rules, now)
     app.open_vault.registry.scan = app.scan
     app.trash.put(["a.txt"])
     assert app.list_vanished() == [] and in_trash(app) == ["a.txt"]
-    assert [one.id for one in files.in_trash(app.database.read())] == [file.id]
+    assert [entry.id for entry in files.in_trash(app.database.read())] == [file.id]
     app.trash.empty()
     assert files.by_id(app.database.read(), file.id) is None
 
@@ -306,10 +306,10 @@ def test_a_file_that_is_elsewhere_by_now_is_not_deleted(app: App) -> None:
     with pytest.raises(UsageError, match="is not there any more"):
         app.trash.put(["a.txt"])
     assert in_trash(app) == [] and os.listdir(app.state / "trash") == []
-    assert {one.name for one in app.vault.root.glob("*.txt")} == {"a.txt", "b.txt"}
+    assert {path.name for path in app.vault.root.glob("*.txt")} == {"a.txt", "b.txt"}
 
 
-def test_those_before_one_that_cannot_be_brought_back_are_known(app: App) -> None:
+def test_files_restored_before_a_failure_are_known(app: App) -> None:
     for name in ("a.txt", "b.txt"):
         put(app, name)
     a, b = app.trash.put(["a.txt", "b.txt"])

@@ -1,4 +1,4 @@
-"""A file is taken when it is still, and what is kept of it is its last content."""
+"""A file is taken in when it no longer changes, and its last content is what is stored."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_a_growing_file_is_taken_once_and_only_when_it_has_been_still(live: Fold
     assert live.file("growing.txt").generation == 1
 
 
-def test_a_file_whose_times_lie_in_the_future_is_taken_all_the_same(live: Folder) -> None:
+def test_a_file_whose_times_are_in_the_future_is_taken_anyway(live: Folder) -> None:
     path = live.put("late.txt")
     os.utime(path, (4e9, 4e9))
     until(lambda: live.paths() == ["late.txt"])
@@ -64,7 +64,7 @@ def test_a_clock_set_back_does_not_keep_files_waiting(tmp_path: Path) -> None:
         opened.close()
 
 
-def test_a_file_taken_by_somebody_else_meanwhile_is_not_waited_for(tmp_path: Path) -> None:
+def test_a_file_taken_by_another_process_meanwhile_is_not_waited_for(tmp_path: Path) -> None:
     opened = Folder(tmp_path / "vault", still=False)
     try:
         opened.put("a.txt")
@@ -79,7 +79,7 @@ def test_a_file_taken_by_somebody_else_meanwhile_is_not_waited_for(tmp_path: Pat
         opened.close()
 
 
-def test_a_file_that_goes_before_it_is_still_is_not_waited_for(tmp_path: Path) -> None:
+def test_a_file_that_vanishes_before_it_is_still_is_not_waited_for(tmp_path: Path) -> None:
     opened = Folder(tmp_path / "vault", still=False)
     try:
         opened.put("a.txt").unlink()
@@ -133,7 +133,7 @@ def test_files_rewritten_all_the_time_end_with_the_digests_of_their_last_content
     until(settled)
 
 
-def test_looking_into_a_file_that_changes_meanwhile_gives_nothing(tmp_path: Path) -> None:
+def test_inspecting_a_file_that_changes_meanwhile_gives_nothing(tmp_path: Path) -> None:
     path = tmp_path / "large.bin"
     path.write_bytes(b"x" * 3_000_000)
 

@@ -1,4 +1,4 @@
-"""A folder that cannot be read proves nothing about its files. Told to a user whom permissions bind."""
+"""A folder that cannot be read proves nothing about its files. Tested as a user to whom permissions apply."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NOBODY = 65534
 
 @pytest.fixture(autouse=True)
 def rehearsed(tmp_path: Path) -> None:
-    """Everything is imported before the user's rights are given up: Python itself may live where only root reads."""
+    """Import everything before the rights are dropped: Python itself may be where only root can read."""
     folder = Folder(tmp_path / "rehearsal")
     folder.put("a.txt", "walrus")
     folder.take_in()
@@ -29,7 +29,7 @@ def rehearsed(tmp_path: Path) -> None:
 
 @pytest.fixture
 def place() -> Iterator[Path]:
-    """A folder that an unprivileged user reaches (pytest's own are closed to others)."""
+    """A folder that an unprivileged user can reach (pytest's own folders are closed to others)."""
     path = Path(tempfile.mkdtemp())
     path.chmod(0o755)
     if os.geteuid() == 0:
@@ -42,7 +42,7 @@ def place() -> Iterator[Path]:
 
 
 def as_a_user(story: Callable[[Path], None], place: Path) -> None:
-    """Run the story in a child process whom permissions bind."""
+    """Run the story in a child process to which permissions apply."""
     child = os.fork()
     if child == 0:
         code = 1
@@ -59,7 +59,7 @@ def as_a_user(story: Callable[[Path], None], place: Path) -> None:
             sys.stderr.flush()
             os._exit(code)
     _, status = os.waitpid(child, 0)
-    assert os.waitstatus_to_exitcode(status) == 0, "the story went otherwise; see above"
+    assert os.waitstatus_to_exitcode(status) == 0, "the story failed; see above"
 
 
 @pytest.mark.parametrize("mode", [0o000, 0o111, 0o444])
@@ -74,7 +74,7 @@ def test_a_folder_made_unreadable_for_a_while_loses_nothing(place: Path, mode: i
         (folder.root / "dark").chmod(mode)
         report = folder.scan()
         assert report.vanished == 0
-        if mode != 0o111:  # what can be entered but not listed: the folder below is not come upon, yet is there
+        if mode != 0o111:  # 0o111 can be entered but not listed: the folder below is not found, yet it is there
             assert report.unreadable
         folder.scanner.scan_paths(["dark", "dark/deep", "dark/deep/0.txt"])
         assert folder.paths() == everything

@@ -1,4 +1,4 @@
-"""What files that are sent are called."""
+"""Names of uploaded files."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from chyme.vault.file_names import decode_name, note_name, safe_file_name, safe_
 
 
 @pytest.mark.parametrize(
-    ("sent", "kept"),
+    ("sent", "safe"),
     [
         ("photo.JPG", "photo.JPG"),
         ("größe – 日本.pdf", "größe – 日本.pdf"),
@@ -24,8 +24,8 @@ from chyme.vault.file_names import decode_name, note_name, safe_file_name, safe_
         ("e\u0301.txt", "é.txt"),
     ],
 )
-def test_names_are_harmless_and_stay_readable(sent: str, kept: str) -> None:
-    assert safe_file_name(sent) == kept
+def test_names_are_harmless_and_stay_readable(sent: str, safe: str) -> None:
+    assert safe_file_name(sent) == safe
 
 
 def test_long_names_are_cut_and_keep_their_ending() -> None:
@@ -36,12 +36,12 @@ def test_long_names_are_cut_and_keep_their_ending() -> None:
 
 
 @pytest.mark.parametrize("sent", ["../x", "a/../../x", "/etc/passwd", "a/", "", "/", ".", "a/" * 40 + "b", ".."])
-def test_what_leads_elsewhere_is_refused(sent: str) -> None:
+def test_a_path_that_leads_elsewhere_is_refused(sent: str) -> None:
     with pytest.raises(UsageError):
         split_path("file", sent)
 
 
-def test_dropped_folders_are_told_in_the_name_or_the_field() -> None:
+def test_dropped_folders_are_read_from_the_name_or_the_field() -> None:
     assert split_path("file", "trip/day 1/a.jpg") == ["trip", "day 1", "a.jpg"]
     assert split_path("trip/a.jpg", "a.jpg") == ["trip", "a.jpg"]
     assert split_path("file", "./a//b.jpg") == ["a", "b.jpg"]

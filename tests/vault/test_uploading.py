@@ -64,8 +64,8 @@ def nothing_is_left(app: App) -> bool:
 @pytest.mark.parametrize("step", [1, 7, 1 << 20])
 def test_files_arrive_whole_however_they_are_cut(app: App, step: int) -> None:
     tricky = b"\r\n--0123456\r\n--" + bytes(range(256)) + b"\r"
-    told = send(app, body(("a.bin", tricky), ("b.txt", b""), ("größe.txt", b"x")), "in/box", step)
-    assert told == [
+    results = send(app, body(("a.bin", tricky), ("b.txt", b""), ("größe.txt", b"x")), "in/box", step)
+    assert results == [
         UploadResult("a.bin", "in/box/a.bin", len(tricky), created=True),
         UploadResult("b.txt", "in/box/b.txt", 0, created=True),
         UploadResult("größe.txt", "in/box/größe.txt", 1, created=True),
@@ -77,7 +77,7 @@ def test_files_arrive_whole_however_they_are_cut(app: App, step: int) -> None:
 
 
 @pytest.mark.parametrize(("umask", "file", "folder"), [(0o077, 0o600, 0o700), (0o002, 0o664, 0o775)])
-def test_who_may_read_what_is_new_is_said_by_the_umask(app: App, umask: int, file: int, folder: int) -> None:
+def test_the_umask_decides_who_may_read_new_files(app: App, umask: int, file: int, folder: int) -> None:
     before = os.umask(umask)
     try:
         send(app, body(("a.txt", b"x")), "new")
@@ -94,13 +94,13 @@ def test_nothing_is_ever_written_over(app: App) -> None:
     (app.vault.root / "a.txt").write_text("mine")
     (app.vault.root / "b.txt").symlink_to("nowhere")
     (app.vault.root / "c.txt").mkdir()
-    told = send(app, body(("a.txt", b"1"), ("a.txt", b"2"), ("b.txt", b"3"), ("c.txt", b"4")))
-    assert [one.path for one in told] == ["a 2.txt", "a 3.txt", "b 2.txt", "c 2.txt"]
+    results = send(app, body(("a.txt", b"1"), ("a.txt", b"2"), ("b.txt", b"3"), ("c.txt", b"4")))
+    assert [result.path for result in results] == ["a 2.txt", "a 3.txt", "b 2.txt", "c 2.txt"]
     assert (app.vault.root / "a.txt").read_text() == "mine"
     assert not (app.vault.root / "nowhere").exists()
 
 
-def test_what_is_there_already_under_that_name_is_not_written_again(app: App) -> None:
+def test_a_file_that_already_exists_under_that_name_is_not_written_again(app: App) -> None:
     send(app, body(("a.txt", b"one"), ("a.txt", b"two")))
     assert send(app, body(("a.txt", b"two"))) == [UploadResult("a.txt", "a 2.txt", 3, created=False)]
     assert send(app, body(("b.txt", b"two")))[0].created
@@ -108,17 +108,19 @@ def test_what_is_there_already_under_that_name_is_not_written_again(app: App) ->
 
 
 def test_folders_that_are_dropped_become_folders(app: App) -> None:
-    told = send(app, part("trip/day:1/a.jpg", b"1") + part("b.jpg", b"2", "trip/b.jpg") + b"--" + BOUNDARY + b"--", "x")
-    assert [one.path for one in told] == ["x/trip/day 1/a.jpg", "x/trip/b.jpg"]
+    results = send(
+        app, part("trip/day:1/a.jpg", b"1") + part("b.jpg", b"2", "trip/b.jpg") + b"--" + BOUNDARY + b"--", "x"
+    )
+    assert [result.path for result in results] == ["x/trip/day 1/a.jpg", "x/trip/b.jpg"]
 
 
 @pytest.mark.parametrize(
     "name", ["../a.txt", "a/../../b.txt", "/etc/passwd", ".env", "sub/.git/config", "~$a.docx", "a.part", "x/", ".."]
 )
-def test_what_has_no_place_in_the_vault_is_refused_and_the_rest_is_taken(app: App, name: str) -> None:
-    told = send(app, body((name, b"bad"), ("good.txt", b"good")))
-    assert (told[0].path, told[0].created) == (None, False)
-    assert len((told[0].problem or "").split()) > 4
+def test_a_file_that_may_not_be_in_the_vault_is_refused_and_the_rest_is_taken(app: App, name: str) -> None:
+    results = send(app, body((name, b"bad"), ("good.txt", b"good")))
+    assert (results[0].path, results[0].created) == (None, False)
+    assert len((results[0].problem or "").split()) > 4
     assert listed(app) == {"good.txt": b"good"}
     with pytest.raises(UsageError):
         send(app, body((name, b"bad")))
@@ -128,9 +130,9 @@ def test_what_has_no_place_in_the_vault_is_refused_and_the_rest_is_taken(app: Ap
 def test_ignored_names_are_refused(app: App) -> None:
     (app.vault.root / ".chymeignore").write_text("*.tmp\nbuild/\n")
     app.scan()
-    told = send(app, body(("a.tmp", b"1"), ("build/a.txt", b"2"), ("c.txt", b"3")))
-    assert [one.path for one in told] == [None, None, "c.txt"]
-    assert ".chymeignore" in (told[0].problem or "")
+    results = send(app, body(("a.tmp", b"1"), ("build/a.txt", b"2"), ("c.txt", b"3")))
+    assert [result.path for result in results] == [None, None, "c.txt"]
+    assert ".chymeignore" in (results[0].problem or "")
 
 
 @pytest.mark.parametrize(
@@ -158,7 +160,7 @@ def test_a_folder_that_is_swapped_for_a_link_while_files_come_is_not_followed(ap
 
     def swap() -> None:
         while not stop.is_set():
-            with contextlib.suppress(OSError):  # whoever sends files makes the folder, too
+            with contextlib.suppress(OSError):  # the upload makes the folder, too
                 os.rename(inside, app.vault.root / secrets.token_hex(4))
             with contextlib.suppress(OSError):
                 os.symlink(outside, inside)
@@ -202,14 +204,14 @@ def test_a_broken_body_leaves_nothing(app: App, data: bytes) -> None:
     assert nothing_is_left(app)
 
 
-def test_limits_are_kept(tmp_path: Path) -> None:
+def test_limits_are_enforced(tmp_path: Path) -> None:
     with open_app(tmp_path, Settings(upload_bytes=1000, upload_files=2)) as app:
         with pytest.raises(UploadTooLarge, match="upload_bytes"):
             UploadReceiver(app.open_vault, "", BOUNDARY, 1001)
-        untold = UploadReceiver(app.open_vault, "", BOUNDARY, None)
+        unsized_receiver = UploadReceiver(app.open_vault, "", BOUNDARY, None)
         with pytest.raises(UploadTooLarge, match="upload_bytes"):
-            untold.feed(body(("a.txt", b"x" * 1000)))
-        untold.close()
+            unsized_receiver.feed(body(("a.txt", b"x" * 1000)))
+        unsized_receiver.close()
         with pytest.raises(UploadTooLarge, match="upload_files"):
             send(app, body(("a", b"1"), ("b", b"2"), ("c", b"3")))
         assert listed(app) == {}
@@ -252,17 +254,17 @@ def test_a_file_comes_to_another_disk_whole(app: App) -> None:
         folder.rmdir()
 
 
-def test_twenty_at_once_all_arrive_under_names_of_their_own(app: App) -> None:
-    told: list[UploadResult] = []
+def test_twenty_uploads_at_once_all_arrive_under_their_own_names(app: App) -> None:
+    results: list[UploadResult] = []
 
-    def one(number: int) -> None:
-        told.extend(send(app, body(("same.txt", str(number).encode())), "in"))
+    def upload(number: int) -> None:
+        results.extend(send(app, body(("same.txt", str(number).encode())), "in"))
 
-    threads = [threading.Thread(target=one, args=(number,)) for number in range(20)]
+    threads = [threading.Thread(target=upload, args=(number,)) for number in range(20)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
     assert sorted(listed(app).values()) == sorted(str(number).encode() for number in range(20))
-    assert len({one.path for one in told}) == 20
+    assert len({result.path for result in results}) == 20
     assert nothing_is_left(app)

@@ -21,7 +21,7 @@ def purge(folder: Folder, days: float = 30, confirmed: bool = False) -> int:
 
 
 def traces(folder: Folder, word: str) -> list[str]:
-    """Files of chyme's own folder that hold the word."""
+    """Files in chyme's own folder that contain the word."""
     found = []
     for path in sorted((folder.root / ".chyme").rglob("*")):
         if path.is_file() and word.encode() in path.read_bytes().lower():

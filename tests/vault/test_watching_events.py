@@ -1,4 +1,4 @@
-"""What happens in the folder is noticed while it happens, once, and nothing is digested that was known."""
+"""Changes in the folder are noticed once, while they happen, and known content is not digested again."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_a_new_note_is_taken_soon_after_it_is_still(live: Folder) -> None:
     assert time.monotonic() - began > 0.4
 
 
-def test_a_folder_renamed_under_our_eyes_is_digested_not_once_again(live: Folder) -> None:
+def test_a_folder_renamed_while_watched_is_not_digested_again(live: Folder) -> None:
     for number in range(100):
         live.put(f"old/{number}.txt", f"pelican number{number}")
     until(lambda: len(live.paths()) == 100)
@@ -48,7 +48,7 @@ def test_a_folder_renamed_under_our_eyes_is_digested_not_once_again(live: Folder
     until(lambda: "new/more.txt" in live.paths())
 
 
-def test_two_files_exchange_their_names_under_our_eyes(live: Folder) -> None:
+def test_two_files_exchange_their_names_while_watched(live: Folder) -> None:
     live.put("a.txt", "animal: whale")
     live.put("b.txt", "animal, another: heron")
     until(lambda: len(live.paths()) == 2)
@@ -63,7 +63,7 @@ def test_two_files_exchange_their_names_under_our_eyes(live: Folder) -> None:
     assert live.found("whale") == ["b.txt"]
 
 
-def test_a_chain_under_our_eyes(live: Folder) -> None:
+def test_a_chain_of_renames_while_watched(live: Folder) -> None:
     live.put("a.txt", "old content")
     until(lambda: live.paths() == ["a.txt"])
     live.digest()
@@ -141,7 +141,7 @@ def test_two_thousand_files_at_once_are_all_taken_once(live: Folder) -> None:
     assert live.row("SELECT count(*) FROM events WHERE type = 'file'") == (2000,)
 
 
-def test_changed_patterns_hide_and_show_at_once_and_shown_folders_are_heard(live: Folder) -> None:
+def test_changed_patterns_hide_and_show_files_at_once_and_visible_folders_are_watched(live: Folder) -> None:
     live.put("keep.txt")
     live.put("build/out.txt", "pelican")
     until(lambda: len(live.paths()) == 2)
@@ -157,7 +157,7 @@ def test_changed_patterns_hide_and_show_at_once_and_shown_folders_are_heard(live
     until(lambda: "build/last.txt" in live.paths())
 
 
-def test_a_folder_that_was_ignored_from_its_beginning_is_heard_once_it_is_wanted(live: Folder) -> None:
+def test_a_folder_that_was_ignored_from_its_beginning_is_watched_once_it_is_wanted(live: Folder) -> None:
     live.put(".chymeignore", "build/\n")
     live.put("a.txt")
     until(lambda: live.paths() == ["a.txt"])
@@ -168,19 +168,19 @@ def test_a_folder_that_was_ignored_from_its_beginning_is_heard_once_it_is_wanted
     until(lambda: "build/last.txt" in live.paths())
 
 
-def test_a_folder_that_was_moved_away_is_not_listened_to(tmp_path: Path) -> None:
+def test_a_folder_that_was_moved_away_is_not_watched(tmp_path: Path) -> None:
     (tmp_path / "vault/sub").mkdir(parents=True)
-    ears = InotifyListener(os.fspath(tmp_path / "vault"), lambda _: False)
+    listener = InotifyListener(os.fspath(tmp_path / "vault"), lambda _: False)
     try:
         (tmp_path / "vault/sub").rename(tmp_path / "outside")
-        assert ears.wait_for_events(1).paths == {"sub"}
+        assert listener.wait_for_events(1).paths == {"sub"}
         (tmp_path / "outside/a.txt").touch()
-        assert ears.wait_for_events(0.2).paths == set()
+        assert listener.wait_for_events(0.2).paths == set()
     finally:
-        ears.close()
+        listener.close()
 
 
-def test_names_that_are_not_text_are_heard(live: Folder) -> None:
+def test_names_that_are_not_text_are_noticed(live: Folder) -> None:
     inside = os.fsencode(live.root) + b"/f\xff"
     os.mkdir(inside)
     with open(inside + b"/\xfe.txt", "w") as stream:
@@ -191,7 +191,7 @@ def test_names_that_are_not_text_are_heard(live: Folder) -> None:
     until(lambda: live.paths() == ["plain.txt"])
 
 
-def test_what_lies_behind_links_is_not_listened_to(live: Folder, tmp_path: Path) -> None:
+def test_folders_behind_links_are_not_watched(live: Folder, tmp_path: Path) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()
     (live.root / "out").symlink_to(outside)
@@ -208,7 +208,7 @@ def test_what_lies_behind_links_is_not_listened_to(live: Folder, tmp_path: Path)
     assert quiet(live)
 
 
-def test_a_file_nobody_can_take_does_not_keep_us_busy(live: Folder) -> None:
+def test_a_file_that_cannot_be_taken_does_not_keep_the_watcher_busy(live: Folder) -> None:
     os.mkfifo(live.root / "fifo")
     (live.root / "dangling").symlink_to("nowhere")
     live.put("a.txt.part")
@@ -230,26 +230,26 @@ def test_a_missing_vault_hides_nothing(live: Folder, tmp_path: Path) -> None:
         (tmp_path / "elsewhere").rename(live.root)
 
 
-def test_the_kernel_telling_that_it_lost_events_is_heard(tmp_path: Path) -> None:
+def test_a_report_of_lost_events_is_noticed(tmp_path: Path) -> None:
     limit = int(Path("/proc/sys/fs/inotify/max_queued_events").read_text())
     if limit > 20_000:
         pytest.skip(f"the kernel queues {limit} events here; too many to fill in a test")
-    ears = InotifyListener(os.fspath(tmp_path), lambda _: False)
+    listener = InotifyListener(os.fspath(tmp_path), lambda _: False)
     try:
         for name in "ab":
             (tmp_path / name).touch()
-        for number in range(limit + 100):  # by turns, for the kernel joins equal events that follow each other
+        for number in range(limit + 100):  # alternately, because the kernel joins equal events that follow each other
             os.utime(tmp_path / "ab"[number % 2])
         (tmp_path / "unheard").mkdir()
         lost = False
-        while heard := ears.wait_for_events(0.5):
-            if not heard.paths and not heard.lost:
+        while events := listener.wait_for_events(0.5):
+            if not events.paths and not events.lost:
                 break
-            lost |= heard.lost
+            lost |= events.lost
         assert lost
-        assert ears.watch_tree("") == {"unheard"}
+        assert listener.watch_tree("") == {"unheard"}
     finally:
-        ears.close()
+        listener.close()
 
 
 def test_closing_takes_no_time_even_in_the_middle_of_a_scan(tmp_path: Path) -> None:
@@ -264,7 +264,7 @@ def test_closing_takes_no_time_even_in_the_middle_of_a_scan(tmp_path: Path) -> N
         live.close()
 
 
-def test_the_hourly_scan_finds_what_no_event_told(tmp_path: Path) -> None:
+def test_the_hourly_scan_finds_a_change_without_an_event(tmp_path: Path) -> None:
     live = Folder(tmp_path / "vault", still=False)
     try:
         (tmp_path / "outside.txt").write_text("one")
@@ -272,7 +272,7 @@ def test_the_hourly_scan_finds_what_no_event_told(tmp_path: Path) -> None:
         live.watcher = Watcher(os.fspath(live.root), live.scanner, lambda: None, 0.3)
         live.watcher.start()
         until(lambda: live.paths() == ["a.txt"])
-        (tmp_path / "outside.txt").write_text("more")  # the kernel tells nobody in the vault
+        (tmp_path / "outside.txt").write_text("more")  # the kernel reports no event in the vault
         until(lambda: live.file("a.txt").generation == 2)
     finally:
         live.close()
@@ -282,7 +282,7 @@ def test_a_full_disk_is_reported_and_files_are_taken_in_when_there_is_room(tmp_p
     live = Folder(tmp_path / "vault", still=False)
     reasons: list[str] = []
     try:
-        live.database.write(lambda db: db.execute("PRAGMA max_page_count = 1"))  # it stays at what there is
+        live.database.write(lambda db: db.execute("PRAGMA max_page_count = 1"))  # the database cannot grow any more
         live.watcher = Watcher(os.fspath(live.root), live.scanner, lambda: None, 3600, report_full=reasons.append)
         live.watcher.start()
         names = [f"{number:03} {'long ' * 30}.txt" for number in range(60)]

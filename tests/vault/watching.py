@@ -1,4 +1,4 @@
-"""A vault in a temporary folder whose files are really digested and searched, and whose digestions are counted."""
+"""A vault in a temporary folder: its files are really digested and searched, and digestions are counted."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from chyme.vault.watch.watcher import Watcher
 
 
 class Keeper(Digester):
-    """Keeps a copy of the file as an artifact, and remembers which contents it was given."""
+    """Stores a copy of the file as an artifact, and remembers which contents it was given."""
 
     name = "keeper"
     label = "keeper"
@@ -60,7 +60,7 @@ class Keeper(Digester):
 
 
 class InThread:
-    """Runs a digester where it is called: the runner's contract without its processes."""
+    """Runs a digester in the calling thread: the runner's contract without its processes."""
 
     def __init__(self, *registry: Digester) -> None:
         self._registry = {digester.name: digester for digester in registry}
@@ -111,7 +111,7 @@ class Folder:
         self.database.close()
 
     def watch(self) -> Watcher:
-        """Notice by events from now on."""
+        """Notice changes by events from now on."""
         self.watcher = Watcher(os.fspath(self.root), self.scanner, lambda: None, 3600)
         self.watcher.start()
         return self.watcher
@@ -126,7 +126,7 @@ class Folder:
         return self.database.read()
 
     def put(self, name: str, text: str = "") -> Path:
-        """Write a file without telling anybody."""
+        """Write a file without notifying the scanner."""
         path = self.root / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text or f"text of {name}", encoding="utf-8")
@@ -144,7 +144,7 @@ class Folder:
         return len(self.keeper.given) - before
 
     def process(self, file_id: int) -> PassResult | None:
-        """Carry a file through its digesters. None: another worker has it."""
+        """Run the digesters of a file. None: another worker has claimed it."""
         (claim,) = self.coordinator.claim([file_id], frozenset(Lane))
         return None if claim is None else self.coordinator.run_claims([claim])[file_id]
 
@@ -154,7 +154,7 @@ class Folder:
         return self.digest()
 
     def paths(self) -> list[str]:
-        """Everything that is there, for people."""
+        """The paths of all files that are visible to people."""
         return sorted(file.path for file in files.below(self.db, ""))
 
     def file(self, path: str) -> File:
@@ -169,12 +169,12 @@ class Folder:
         return digests.content(self.db, self.id(path), "keeper")
 
     def found(self, words: str) -> list[str]:
-        """Paths that a search for these words shows."""
+        """Paths that a search for these words finds."""
         search = Search(self.database.read, SqliteIndex(self.database.read))
         return sorted(hit.path for hit in search.search(words, limit=500).hits)
 
     def problems(self) -> list[str]:
-        """What the database has against itself; artifacts without a digest among it."""
+        """Inconsistencies in the database, including artifacts without a digest."""
         return list(self.database.write(consistency_checks.find_problems))
 
     def row(self, statement: str, *values: Any) -> Any:
