@@ -110,7 +110,7 @@ def test_places_cover_the_text_without_overlap() -> None:
     found = converted("contract.pdf")
     assert found.places[0].start == 0
     assert found.places[-1].end == len(found.markdown)
-    assert all(one.end == two.start for one, two in zip(found.places, found.places[1:], strict=False))
+    assert all(before.end == after.start for before, after in zip(found.places, found.places[1:], strict=False))
 
 
 def test_a_heading_reaches_over_the_page_that_follows() -> None:
@@ -131,7 +131,7 @@ def test_without_a_reader_of_scans_pages_that_have_no_text_layer_are_named() -> 
 
 
 class ATypist:
-    """Reads scanned pages as told, and remembers which it was given."""
+    """Returns these texts for scanned pages, and remembers which pages it was given."""
 
     def __init__(self, *texts: str, unread: int = 0) -> None:
         self.texts = dict(enumerate(texts, 1))
@@ -169,7 +169,7 @@ def test_lines_of_a_scanned_page_have_their_box_and_the_page_its_number() -> Non
     assert boxes == [("second", (0.1, 0.2, 0.9, 0.3)), ("third", (0.1, 0.2, 0.9, 0.3))]
 
 
-def test_the_limit_of_scanned_pages_is_said() -> None:
+def test_the_limit_of_scanned_pages_is_noted() -> None:
     typist = ATypist("one", "two", "three")
     found = scanned(typist, ConversionLimits(ocr_pages=1), "scanned.pdf")
     assert typist.given == [1]
@@ -179,7 +179,7 @@ def test_the_limit_of_scanned_pages_is_said() -> None:
     )
 
 
-def test_without_an_engine_the_document_is_read_as_far_as_it_goes_and_the_reason_is_told() -> None:
+def test_without_an_engine_the_document_is_read_as_far_as_it_goes_and_the_reason_is_noted() -> None:
     def missing(number: int, draw: Callable[[], Image.Image]) -> Scan:
         raise EngineUnavailable("rapidocr is not installed; pip install rapidocr")
 
@@ -190,7 +190,7 @@ def test_without_an_engine_the_document_is_read_as_far_as_it_goes_and_the_reason
     )
 
 
-def test_writing_that_nobody_knows_is_told_even_when_it_is_all_there_is() -> None:
+def test_unknown_writing_is_noted_even_if_there_is_nothing_else() -> None:
     found = scanned(ATypist(unread=7), sample="scanned.pdf")
     assert found.markdown == ""
     assert found.has_unreadable_text
@@ -214,7 +214,7 @@ def test_a_stamp_on_a_scan_is_no_text_layer_but_a_caption_beside_a_small_picture
     assert typist.given == [1, 2, 3]
 
 
-def test_pages_beyond_the_limit_are_left_out_and_said() -> None:
+def test_pages_beyond_the_limit_are_left_out_and_noted() -> None:
     found = converted("contract.pdf", ConversionLimits(pdf_pages=2))
     assert "gulls" in found.markdown
     assert "harbour office" not in found.markdown
@@ -368,13 +368,13 @@ def listed(style: str, *items: str) -> str:
     return f'<text:list text:style-name="{style}">{inner}</text:list>'
 
 
-def said(text: str) -> str:
+def para(text: str) -> str:
     return f"<text:p>{text}</text:p>"
 
 
 def test_lists_of_letters_and_roman_numbers_become_numbered_lists_that_nest() -> None:
-    deep = listed("I", *(said(f"Rope {n}") for n in range(1, 5)))
-    found = of_lists(listed("I", said("Sails"), said("Masts") + listed("a", said("Oak"), said("Pine") + deep)))
+    deep = listed("I", *(para(f"Rope {n}") for n in range(1, 5)))
+    found = of_lists(listed("I", para("Sails"), para("Masts") + listed("a", para("Oak"), para("Pine") + deep)))
     assert [line for line in found.split("\n") if line] == [
         "1. Sails",
         "2. Masts",
@@ -388,12 +388,12 @@ def test_lists_of_letters_and_roman_numbers_become_numbered_lists_that_nest() ->
 
 
 def test_bullets_that_begin_like_numbers_stay_bullets() -> None:
-    found = of_lists(listed("B", said("I. Newton"), said("C. Huygens")), said("and"), listed("a", said("J. Cook")))
+    found = of_lists(listed("B", para("I. Newton"), para("C. Huygens")), para("and"), listed("a", para("J. Cook")))
     assert [line for line in found.split("\n") if line] == ["- I. Newton", "- C. Huygens", "and", "1. J. Cook"]
 
 
 def test_a_list_that_markdown_would_count_on_from_the_one_before_keeps_its_letters() -> None:
-    found = of_lists(listed("I", said("Port"), said("Bow")), listed("a", said("Stern"), said("Keel")))
+    found = of_lists(listed("I", para("Port"), para("Bow")), listed("a", para("Stern"), para("Keel")))
     assert [line for line in found.split("\n") if line] == ["1. Port", "2. Bow", "- a. Stern", "- b. Keel"]
 
 
@@ -406,7 +406,7 @@ def test_an_empty_document_is_said_to_be_empty(name: str) -> None:
 @pytest.mark.parametrize(
     "sample", ["contract.pdf", "minutes.docx", "budget.xlsx", "slides.pptx", "letter.odt", "story.epub"]
 )
-def test_half_a_file_is_said_to_be_broken(sample: str) -> None:
+def test_half_a_file_is_reported_as_broken(sample: str) -> None:
     data = (SAMPLES / sample).read_bytes()
     with pytest.raises(UnreadableFile, match=rf"{sample}: .* is broken or incomplete.*; open it"):
         of_bytes(sample, data[:150] if sample.endswith("pdf") else data[: len(data) // 2])
@@ -506,7 +506,7 @@ def test_a_page_nested_beyond_measure_still_yields_its_words() -> None:
     assert of_bytes("deep.html", page.encode()).markdown == "deep words"
 
 
-def test_a_page_in_a_legacy_encoding_is_read_by_what_it_says_of_itself() -> None:
+def test_a_page_in_a_legacy_encoding_is_read_by_its_own_declaration() -> None:
     page = '<html><head><meta charset="windows-1251"></head><body><p>Привет, мир</p></body></html>'
     assert of_bytes("a.html", page.encode("cp1251")).markdown == "Привет, мир"
 
@@ -553,7 +553,7 @@ def test_tables_are_not_padded_to_equal_width() -> None:
     assert len(compact_tables("| " + " " * 5_000_000 + "x |")) == 5
 
 
-def test_endless_runs_of_letters_are_cut_and_told() -> None:
+def test_endless_runs_of_letters_are_cut_and_noted() -> None:
     found = build_unpaged_result("before " + "A" * 50_000 + " after " + "漢字" * 2_000)
     assert found.markdown == "before " + "A" * 200 + "… after " + "漢字" * 2_000
     assert found.notes == ("runs of more than 1,000 letters without a space are cut: 1",)

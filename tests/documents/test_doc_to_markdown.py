@@ -69,7 +69,7 @@ def test_another_attempt_goes_on_behind_the_pages_that_were_read(tmp_path: Path)
     assert sorted(path.name for path in tmp_path.iterdir()) == [f"scan-0000{number}.json" for number in (1, 2, 3)]
 
 
-def test_without_the_engine_the_rest_is_read_and_the_way_to_get_it_is_told(tmp_path: Path) -> None:
+def test_without_the_engine_the_rest_is_read_and_a_note_says_how_to_get_it(tmp_path: Path) -> None:
     digester = DocToMarkdown(ocr=OcrSettings(ocr_engine="tesseract", ocr_languages="xyz"))
     (output,) = digester.digest(source_of(SAMPLES / "half_scanned.pdf", tmp_path))
     assert output.content is not None
@@ -107,8 +107,8 @@ def test_the_parent_process_loads_no_reader() -> None:
         "import sys; from chyme.documents.doc_to_markdown import DocToMarkdown; import chyme.files.kind_detection;"
         f"DocToMarkdown().recipe; print([name for name in {readers} if name in sys.modules])"
     )
-    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert told.strip() == "[]"
+    output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert output.strip() == "[]"
 
 
 @pytest.mark.skipif(not HOSTILE.is_dir(), reason=f"the shared corpus is not at {HOSTILE}")

@@ -84,9 +84,9 @@ def office_processes(child: int) -> list[int]:
 
 
 def office_folders(processes: list[int]) -> set[Path]:
-    """The homes that these processes were given; other tests' LibreOffice has its own beside them."""
-    told = b"\0".join(Path(f"/proc/{pid}/cmdline").read_bytes() for pid in processes)
-    return {Path(os.fsdecode(home)) for home in re.findall(rb"UserInstallation=file://(.+?)/profile", told)}
+    """The home folders of these processes; LibreOffice processes of other tests have their own."""
+    command_lines = b"\0".join(Path(f"/proc/{pid}/cmdline").read_bytes() for pid in processes)
+    return {Path(os.fsdecode(home)) for home in re.findall(rb"UserInstallation=file://(.+?)/profile", command_lines)}
 
 
 def wait_until_none_is_left(folders: set[Path], processes: list[int]) -> None:
@@ -103,7 +103,7 @@ def test_only_documents_are_digested() -> None:
     assert not any(ALONE.can_digest(replace(file, kind=kind)) for kind in Kind if kind is not Kind.DOCUMENT)
 
 
-def test_content_tells_pages_size_and_way_and_artifacts_hold_page_and_thumbnail() -> None:
+def test_content_gives_pages_size_and_method_and_artifacts_contain_page_and_thumbnail() -> None:
     (output,) = ALONE.digest(source_of(SAMPLES / "contract.pdf"))
     assert output.name == "doc-to-screenshot"
     assert output.content == '{"pages":3,"width":1130,"height":1599,"rendered":"pdf"}'
@@ -151,20 +151,20 @@ def test_the_parent_process_loads_no_drawing_library() -> None:
         "import sys; from chyme.documents.doc_to_screenshot import DocToScreenshot; DocToScreenshot().recipe;"
         "print([name for name in ('PIL', 'pypdfium2', 'numpy', 'anydoc', 'liteparse') if name in sys.modules])"
     )
-    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert told.strip() == "[]"
+    output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert output.strip() == "[]"
 
 
 def test_in_a_child_documents_are_drawn_and_nothing_is_left_behind(runner: Runner, tmp_path: Path) -> None:
     names = ("contract.pdf", "minutes.docx", "budget.xlsx", "letter.odt", "page.html", "covers/by_meta.epub")
-    told = [json.loads(run(runner, SAMPLES / name, tmp_path).content or "{}") for name in names]
+    contents = [json.loads(run(runner, SAMPLES / name, tmp_path).content or "{}") for name in names]
     (child,) = runner.snapshot().children
     processes = office_processes(child.pid)
     folders = office_folders(processes)
     assert bool(folders) == bool(processes)
     drawn = "libreoffice" if processes else "text"
-    assert [content["rendered"] for content in told] == ["pdf", drawn, drawn, drawn, "text", "cover"]
-    assert not any("note" in content for content in told)
+    assert [content["rendered"] for content in contents] == ["pdf", drawn, drawn, drawn, "text", "cover"]
+    assert not any("note" in content for content in contents)
     runner.close()
     wait_until_none_is_left(folders, [child.pid, *processes])
 

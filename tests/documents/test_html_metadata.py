@@ -1,4 +1,4 @@
-"""What a page tells about itself, from every place where pages tell it, and from hostile ones."""
+"""The metadata of a page, from every place where pages declare it, and from hostile pages."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from chyme.webpages.wall_signals import read_page_signals
 URL = "https://www.example.org/2024/loaf.html"
 
 
-def told(head: str = "", body: str = "<p>x</p>", html: str = "", headers: dict[str, str] | None = None) -> PageMetadata:
+def read(head: str = "", body: str = "<p>x</p>", html: str = "", headers: dict[str, str] | None = None) -> PageMetadata:
     page = f"<!doctype html><html {html}><head>{head}</head><body>{body}</body></html>"
     return metadata_of(page, URL, headers or {}, "Two words")
 
@@ -33,8 +33,8 @@ def meta(**values: str) -> str:
     return "".join(f'<meta property="{name.replace("__", ":")}" content="{value}">' for name, value in values.items())
 
 
-def test_a_news_page_tells_everything() -> None:
-    found = told(
+def test_a_news_page_declares_everything() -> None:
+    found = read(
         html='lang="en-GB"',
         head="<title>A loaf of bread | The Example</title><link rel=canonical href='/2024/loaf'>"
         "<link rel='shortcut icon' href='/icon.png'>"
@@ -69,15 +69,15 @@ def test_a_news_page_tells_everything() -> None:
     }
 
 
-def test_a_page_that_tells_nothing_is_still_described() -> None:
-    found = told()
+def test_a_page_that_declares_nothing_is_still_described() -> None:
+    found = read()
     assert found == PageMetadata(
         URL, None, None, None, None, None, None, None, None, "example.org", None, None, (), 2, 1, None
     )
 
 
 def test_things_in_a_graph_are_joined_by_their_names() -> None:
-    found = told(
+    found = read(
         ld({
             "@graph": [
                 {"@type": "WebSite", "name": "The Example"},
@@ -93,10 +93,10 @@ def test_things_in_a_graph_are_joined_by_their_names() -> None:
 
 def test_a_list_of_articles_is_no_article() -> None:
     articles = [{"@type": "Article", "headline": f"Loaf {n}", "url": f"/{n}", "author": "Jane"} for n in range(3)]
-    assert told("<title>All loaves</title>" + ld(articles)).title == "All loaves"
-    assert told(ld(articles)).author is None
+    assert read("<title>All loaves</title>" + ld(articles)).title == "All loaves"
+    assert read(ld(articles)).author is None
     own = {"@type": "Article", "headline": "This loaf", "mainEntityOfPage": {"@id": URL}}
-    assert told(ld([*articles, own])).title == "This loaf"
+    assert read(ld([*articles, own])).title == "This loaf"
 
 
 @pytest.mark.parametrize(
@@ -112,7 +112,7 @@ def test_a_list_of_articles_is_no_article() -> None:
     ],
 )
 def test_scripts_that_people_wrote_by_hand_are_understood(script: str) -> None:
-    assert told(f'<script type="application/ld+json; charset=utf-8">{script}</script>').title == "Loaf"
+    assert read(f'<script type="application/ld+json; charset=utf-8">{script}</script>').title == "Loaf"
 
 
 @pytest.mark.parametrize(
@@ -122,13 +122,13 @@ def test_scripts_that_people_wrote_by_hand_are_understood(script: str) -> None:
      '{"@type": "Article", "author": [[["x"]]], "keywords": {"a": 1}, "headline": {"b": 2}, "image": [[]]}'],
 )  # fmt: skip
 def test_scripts_that_are_broken_or_strange_do_no_harm(script: str) -> None:
-    found = told(f"<title>Loaf</title><script type='application/ld+json'>{script}</script>")
+    found = read(f"<title>Loaf</title><script type='application/ld+json'>{script}</script>")
     assert found.title == "Loaf"
     assert found.author is None
 
 
 def test_microdata_is_understood() -> None:
-    found = told(
+    found = read(
         body="<div itemscope itemtype='https://schema.org/Article'><h1 itemprop=headline>Loaf</h1>"
         "<span itemprop=author itemscope itemtype='https://schema.org/Person'><b itemprop=name>Jane Doe</b></span>"
         "<time itemprop=datePublished datetime='2024-03-01'>first of March</time></div>"
@@ -137,8 +137,8 @@ def test_microdata_is_understood() -> None:
     assert found.type == "article"
 
 
-def test_older_ways_of_telling_are_understood() -> None:
-    found = told(
+def test_older_ways_of_declaring_metadata_are_understood() -> None:
+    found = read(
         "<meta name='DC.title' content='Loaf'><meta name='dc.creator' content='Doe, Jane'>"
         "<meta name='citation_publication_date' content='2024/03/01'><meta http-equiv='content-language' content='de'>"
         "<meta name='twitter:description' content='How'><meta name='twitter:image' content='//example.org/p.jpg'>"
@@ -148,23 +148,23 @@ def test_older_ways_of_telling_are_understood() -> None:
 
 
 def test_the_heading_is_the_title_where_the_title_only_adds_to_it() -> None:
-    assert told("<title>A loaf - Example - Home</title>", "<h1>A loaf</h1>").title == "A loaf"
-    assert told("<title>A loaf</title>", "<h1>Welcome!</h1>").title == "A loaf"
-    assert told("<title>A loaf</title>" + meta(og__title="https://example.org/")).title == "A loaf"
-    assert told("", "<svg><title>Logo</title></svg><h1>A loaf</h1>").title == "A loaf"
+    assert read("<title>A loaf - Example - Home</title>", "<h1>A loaf</h1>").title == "A loaf"
+    assert read("<title>A loaf</title>", "<h1>Welcome!</h1>").title == "A loaf"
+    assert read("<title>A loaf</title>" + meta(og__title="https://example.org/")).title == "A loaf"
+    assert read("", "<svg><title>Logo</title></svg><h1>A loaf</h1>").title == "A loaf"
 
 
 def test_authors_are_names() -> None:
-    assert told(meta(article__author="https://facebook.com/jane")).author is None
-    assert told("<meta name=author content='By Jane Doe'>").author == "Jane Doe"
-    assert told("<meta name=author content='@jane'>", "<a rel=author href=/j>Jane Doe</a>").author == "Jane Doe"
+    assert read(meta(article__author="https://facebook.com/jane")).author is None
+    assert read("<meta name=author content='By Jane Doe'>").author == "Jane Doe"
+    assert read("<meta name=author content='@jane'>", "<a rel=author href=/j>Jane Doe</a>").author == "Jane Doe"
 
 
 def test_a_date_in_the_text_is_taken_where_it_is_marked_or_alone() -> None:
     marked = "<time datetime='2020-01-01'>x</time><time class='entry-date published' datetime='2024-03-01'>y</time>"
-    assert told(body=marked).published_date == "2024-03-01"
-    assert told(body="<time datetime='2024-03-01T09:00'>x</time>").published_date == "2024-03-01T09:00:00"
-    assert told(body="<time datetime='2020-01-01'>x</time><time datetime='2021-01-01'>y</time>").published_date is None
+    assert read(body=marked).published_date == "2024-03-01"
+    assert read(body="<time datetime='2024-03-01T09:00'>x</time>").published_date == "2024-03-01T09:00:00"
+    assert read(body="<time datetime='2020-01-01'>x</time><time datetime='2021-01-01'>y</time>").published_date is None
 
 
 @pytest.fixture(params=["Pacific/Kiritimati", "UTC", "America/Los_Angeles"])
@@ -177,7 +177,7 @@ def zone(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Ite
 
 
 @pytest.mark.usefixtures("zone")
-def test_dates_do_not_hang_on_where_we_are() -> None:
+def test_dates_do_not_depend_on_the_time_zone() -> None:
     assert date_of("9999-12-31T23:59:59") == "9999-12-31T23:59:59"
     assert date_of("9999-12-31T23:59:59-12:00") == "9999-12-31T23:59:59-12:00"
     assert date_of("1970-01-01T00:00:00") is None
@@ -219,7 +219,7 @@ def test_words_in_the_shadow_of_an_element_are_shown() -> None:
         ("", None),
     ],
 )
-def test_dates_are_as_precise_as_they_are_told(text: str, date: str | None) -> None:
+def test_dates_are_as_precise_as_they_are_written(text: str, date: str | None) -> None:
     assert date_of(text) == date
 
 
@@ -227,14 +227,14 @@ def test_dates_are_as_precise_as_they_are_told(text: str, date: str | None) -> N
     ("text", "language"),
     [("en", "en"), ("pt_BR", "pt"), ("zh-Hant-TW", "zh"), ("de, en", "de"), ("und", None), ("english", None)],
 )  # fmt: skip
-def test_languages_are_told_by_their_main_part(text: str, language: str | None) -> None:
+def test_languages_are_reduced_to_their_main_part(text: str, language: str | None) -> None:
     assert language_of(text) == language
 
 
 def test_languages_are_looked_for_in_order() -> None:
-    assert told(html="lang=''", head=meta(og__locale="fr_FR"), headers={"content-language": "de"}).language == "fr"
-    assert told(ld({"@type": "Article", "inLanguage": {"@type": "Language", "alternateName": "es"}})).language == "es"
-    assert told(headers={"content-language": "de-AT, en"}).language == "de"
+    assert read(html="lang=''", head=meta(og__locale="fr_FR"), headers={"content-language": "de"}).language == "fr"
+    assert read(ld({"@type": "Article", "inLanguage": {"@type": "Language", "alternateName": "es"}})).language == "es"
+    assert read(headers={"content-language": "de-AT, en"}).language == "de"
 
 
 def test_addresses_are_web_addresses_or_none() -> None:
@@ -244,10 +244,10 @@ def test_addresses_are_web_addresses_or_none() -> None:
         "file:///etc/passwd",
         "https://u:p@example.org/x",
     ):
-        found = told(f"<link rel=canonical href='{evil}'><link rel=icon href='{evil}'>" + meta(og__image=evil))
+        found = read(f"<link rel=canonical href='{evil}'><link rel=icon href='{evil}'>" + meta(og__image=evil))
         assert (found.canonical_url, found.favicon, found.image) == (None, None, None)
     assert (
-        told("<link rel=canonical href='https://other.example.net/x'>").canonical_url == "https://other.example.net/x"
+        read("<link rel=canonical href='https://other.example.net/x'>").canonical_url == "https://other.example.net/x"
     )
 
 
@@ -257,12 +257,12 @@ def test_strings_are_plain_and_bounded() -> None:
     assert clean_line("The <video> element", 50) == "The <video> element"
     assert clean_line("می‌خواهم 👩‍🍳", 50) == "می‌خواهم 👩‍🍳"
     assert clean_line("\u200b \n", 50) is None
-    long = told(f"<title>{'word ' * 1000}</title><meta name=description content='{'word ' * 9000}'>")
+    long = read(f"<title>{'word ' * 1000}</title><meta name=description content='{'word ' * 9000}'>")
     assert long.title is not None
     assert long.description is not None
     assert len(long.title) <= 500
     assert len(long.description) <= 2_000
-    assert len(told("<meta name=keywords content='" + ",".join(f"k{n}" for n in range(900)) + "'>").keywords) == 30
+    assert len(read("<meta name=keywords content='" + ",".join(f"k{n}" for n in range(900)) + "'>").keywords) == 30
 
 
 def test_things_are_bounded() -> None:

@@ -1,4 +1,4 @@
-"""Pages read: the article in its own form, the whole page where there is none, and hostile pages within bounds."""
+"""Reading pages: the article in its own form, the whole page if there is none, and hostile pages within bounds."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def test_quotations_captions_and_definitions_stay_where_they_are() -> None:
     assert "The inside of a loaf of bread." in text
 
 
-def test_links_lead_where_they_lead_and_nowhere_else() -> None:
+def test_links_keep_their_safe_targets_and_lose_unsafe_ones() -> None:
     text = article(
         "<p>See <a href='yeast.html' title='x'>yeast in the wild</a>, "
         "<a href='//cdn.example.net/a_(b)'>the other place</a>, "
@@ -118,7 +118,7 @@ def test_links_lead_where_they_lead_and_nowhere_else() -> None:
     assert "a trap for you, another trap here, the salt below, a secret one and a file of yours." in text
 
 
-def test_a_text_that_looks_like_a_link_is_none() -> None:
+def test_text_that_looks_like_a_link_is_not_a_link() -> None:
     text = article("<p>Write [a link](javascript:alert(1)) or ![a picture](data:x) like that, said the baker.</p>")
     assert "[a link] (javascript:alert(1)) or ![a picture] (data:x) like that" in text
     assert "table[row](cell)" in article("<pre><code>table[row](cell)</code></pre>")
@@ -138,7 +138,7 @@ def test_a_page_from_nowhere_keeps_its_relative_links() -> None:
     assert "javascript" not in text
 
 
-def test_what_nobody_sees_is_not_read() -> None:
+def test_invisible_text_is_not_read() -> None:
     text = article(
         "<p style='color:red; display: none'>Unseen zebra of the page</p><p hidden>Unseen giraffe of the page</p>"
         "<div aria-hidden='true'>Unseen lion of the page</div><template>Unseen tiger</template>"
@@ -186,14 +186,14 @@ def test_a_short_article_with_many_comments_is_the_article_where_the_page_says_s
     assert "Comment 17" not in found.markdown
 
 
-def test_a_text_that_is_only_told_to_machines_is_read_where_the_page_shows_none() -> None:
+def test_text_only_in_metadata_is_read_if_the_page_shows_none() -> None:
     body = " ".join(f"Sentence {n} of the article that scripts would show." for n in range(40))
-    told = json.dumps({"@type": "NewsArticle", "articleBody": f"{body}\nThe <b>end</b>."})
-    found = read("<div id=root></div>", head=f"<title>x</title><script type='application/ld+json'>{told}</script>")
+    script = json.dumps({"@type": "NewsArticle", "articleBody": f"{body}\nThe <b>end</b>."})
+    found = read("<div id=root></div>", head=f"<title>x</title><script type='application/ld+json'>{script}</script>")
     assert found.article
     assert found.markdown.endswith("Sentence 39 of the article that scripts would show.\n\nThe end .")
-    shown = read(PROSE, head=f"<script type='application/ld+json'>{told[:150]}\"}}</script>")
-    assert "Sentence" not in shown.markdown
+    visible = read(PROSE, head=f"<script type='application/ld+json'>{script[:150]}\"}}</script>")
+    assert "Sentence" not in visible.markdown
 
 
 def test_an_empty_page_says_nothing() -> None:
@@ -213,7 +213,7 @@ def test_a_long_text_is_cut_with_a_note() -> None:
     assert "text_chars" in found.notes[0]
 
 
-def test_words_are_counted_in_every_script_and_addresses_are_none() -> None:
+def test_words_are_counted_in_every_script_and_addresses_are_not_counted() -> None:
     assert reading_time("Two words") == (2, 1)
     assert reading_time("[Two words](https://example.org/a/b/c/d)") == (2, 1)
     assert reading_time("潮汐是海水") == (5, 1)
@@ -248,17 +248,17 @@ def test_hostile_pages_cost_no_more_than_their_length_and_less_than_a_gigabyte(n
     def read(size: int) -> PageContent:
         return read_page(f"<html><body>{MANY[name][:size]}", URL, ConversionLimits())
 
-    Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew
-    held = memory("VmRSS")
+    Path("/proc/self/clear_refs").write_text("5")  # reset the peak
+    before = memory("VmRSS")
     found = read(len(MANY[name]))
-    assert memory("VmHWM") - held < 1024 * 1024  # KB
+    assert memory("VmHWM") - before < 1024 * 1024  # KB
     assert grows_linearly(read, len(MANY[name]))
     if "words" in MANY[name] and not name.startswith("open"):
         assert "words" in found.markdown
 
 
 def memory(what: str) -> int:
-    """Kilobytes of this process, as the kernel calls them."""
+    """Memory of this process in kilobytes, by the kernel's name for it."""
     lines = Path("/proc/self/status").read_text().splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith(f"{what}:"))
 
@@ -274,7 +274,7 @@ def test_a_tag_with_too_many_attributes_is_seen_before_any_parser_sees_it() -> N
 
 
 def words_of(text: str) -> list[str]:
-    """The words of a text as the corpus counts them: without marks and addresses, CJK by the sign."""
+    """The words of a text as the corpus counts them: without marks and addresses, each CJK character a word."""
     text = re.sub(r"<[^>]+>|!\[[^\]]*\]\([^)]*\)|\]\([^)]*\)|[|#*_`>~=\-]+", " ", text)
     found: list[str] = []
     for token in re.findall(r"\w+", text.lower()):
@@ -303,7 +303,7 @@ def test_the_corpus_is_read_as_people_read_it() -> None:
             page = page_text((CORPUS / entry["file"]).read_bytes())
             scores[entry["file"]] = f1(expected, words_of(read_page(page, URL, ConversionLimits()).markdown))
     assert len(scores) > 50
-    assert sum(scores.values()) / len(scores) >= LEAST_F1, sorted(scores.items(), key=lambda one: one[1])[:5]
+    assert sum(scores.values()) / len(scores) >= LEAST_F1, sorted(scores.items(), key=lambda score: score[1])[:5]
 
 
 def test_words_in_the_shadow_of_an_element_are_read() -> None:

@@ -1,4 +1,4 @@
-"""The real LibreOffice: it draws, it stays warm, it is kept from the network, from other files and from macros."""
+"""The real LibreOffice: it draws, it stays warm, and it cannot use the network, other files or macros."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def packed(parts: dict[str, str]) -> bytes:
 
 
 def with_picture_from(address: str) -> bytes:
-    """A Word document that shows a picture which lies elsewhere."""
+    """A Word document that shows a picture stored elsewhere."""
     return packed(
         {
             "[Content_Types].xml": f'<Types xmlns="{PACKAGE}/content-types"><Default Extension="rels" '
@@ -155,7 +155,7 @@ def test_a_process_that_was_killed_is_replaced(office: Office) -> None:
     assert office.pid != killed
 
 
-def test_what_libreoffice_cannot_read_is_told_and_the_next_document_comes_through(office: Office) -> None:
+def test_a_document_libreoffice_cannot_read_is_reported_and_the_next_is_converted(office: Office) -> None:
     with pytest.raises(OfficeFailed, match="could not read it"):
         office.convert_to_pdf(packed({"word/document.xml": "<nothing/>"}), "docx")
     assert office.convert_to_pdf((SAMPLES / "letter.odt").read_bytes(), "odt").startswith(b"%PDF")

@@ -1,4 +1,4 @@
-"""First pages from PDF, from covers and from text; and LibreOffice's folder and manners, without LibreOffice."""
+"""First pages from PDF, from covers and from text; and LibreOffice's folder and behaviour, without LibreOffice."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ RED, GREEN = (200, 30, 40), (26, 153, 51)
 BARE = Fonts(("/nonexistent",))  # a machine without any font
 
 
-def shown(name: str, limits: PageLimits = ALONE) -> PageImage:
+def page_of(name: str, limits: PageLimits = ALONE) -> PageImage:
     path = COVERS / name
     mime = PDF if path.suffix == ".pdf" else EPUB
     return render_first_page(name, path.read_bytes(), mime, limits, ConversionLimits())
@@ -51,7 +51,7 @@ def left_and_right(image: Image.Image) -> tuple[object, object]:
 
 
 def ink(image: Image.Image, box: tuple[float, float, float, float]) -> int:
-    """How many pixels of a part of the page, told in fractions, are not white."""
+    """How many pixels of a part of the page, given in fractions, are not white."""
     width, height = image.size
     part = image.crop((int(box[0] * width), int(box[1] * height), int(box[2] * width), int(box[3] * height)))
     return sum(part.convert("L").point(lambda value: 255 if value < 200 else 0).histogram()[255:])
@@ -68,52 +68,52 @@ def ink(image: Image.Image, box: tuple[float, float, float, float]) -> int:
     ],
 )
 def test_a_pdf_page_is_drawn_within_bounds_whatever_its_box_claims(name: str, size: tuple[int, int]) -> None:
-    page = shown(name)
+    page = page_of(name)
     assert (page.image.size, page.rendered, page.pages) == (size, "pdf", 1)
     assert left_and_right(page.image) == (GREEN, (255, 255, 255))
 
 
 def test_a_pdf_page_of_a_thousand_kilometres_costs_no_more_pixels_than_any_other() -> None:
-    assert max(shown("vast.pdf").image.size) <= 1600
+    assert max(page_of("vast.pdf").image.size) <= 1600
 
 
 def test_a_turned_pdf_page_is_shown_turned() -> None:
-    image = shown("rotated.pdf").image
+    image = page_of("rotated.pdf").image
     assert image.size == (1599, 1066)
     assert image.getpixel((800, 200)) == GREEN
 
 
-def test_what_people_filled_into_a_form_is_drawn() -> None:
-    assert shown("form.pdf").image.getpixel((200, 160)) == (204, 26, 26)
+def test_filled_in_form_fields_are_drawn() -> None:
+    assert page_of("form.pdf").image.getpixel((200, 160)) == (204, 26, 26)
 
 
 def test_the_first_page_that_can_be_drawn_stands_in_for_a_broken_one() -> None:
-    page = shown("first_broken.pdf")
+    page = page_of("first_broken.pdf")
     assert (page.pages, page.note) == (2, "page 1 is damaged; this is page 2")
     assert left_and_right(page.image)[0] == GREEN
 
 
 def test_a_page_with_a_picture_beyond_the_limit_is_not_drawn() -> None:
-    page = shown("huge_picture.pdf")
+    page = page_of("huge_picture.pdf")
     assert page.note == "page 1 holds a picture of 60,000 × 60,000 pixels (limit image_pixels); this is page 2"
     assert page.image.size == (1066, 1599)
 
 
-def test_a_pdf_without_a_page_that_can_be_drawn_still_tells_how_many_it_has() -> None:
-    page = shown("all_broken.pdf")
+def test_a_pdf_without_a_page_that_can_be_drawn_still_reports_its_number_of_pages() -> None:
+    page = page_of("all_broken.pdf")
     assert (page.rendered, page.pages, page.note) == ("text", 2, "no page could be drawn: page 1 is damaged")
 
 
 @pytest.mark.parametrize("how", ["by_property", "by_meta", "by_guide", "by_spine"])
 def test_the_cover_of_a_book_is_found_however_the_book_declares_it(how: str) -> None:
-    page = shown(f"{how}.epub")
+    page = page_of(f"{how}.epub")
     assert (page.rendered, page.pages, page.image.size) == ("cover", None, (300, 400))
     assert page.image.getpixel((150, 200)) == RED
 
 
 @pytest.mark.parametrize("name", ["no_cover.epub", "small_picture.epub", "cover_outside.epub", "cover_bomb.epub"])
 def test_a_book_without_a_cover_that_may_be_shown_shows_its_text(name: str) -> None:
-    page = shown(name)
+    page = page_of(name)
     assert (page.rendered, page.pages) == ("text", None)
     assert ink(page.image, (0, 0, 1, 0.3)) > 500
 
@@ -126,7 +126,7 @@ def test_a_cover_page_that_no_parser_likes_is_passed_over() -> None:
     assert page.rendered == "text"
 
 
-def test_broken_and_empty_documents_are_told_in_the_converters_words() -> None:
+def test_broken_and_empty_documents_are_reported_in_the_converters_words() -> None:
     whole = (SAMPLES / "minutes.docx").read_bytes()
     with pytest.raises(UnreadableFile, match=r"minutes\.docx: Word document is broken"):
         render_first_page("minutes.docx", whole[: len(whole) // 2], DOCX, ALONE, ConversionLimits())
@@ -162,7 +162,7 @@ def packed(parts: dict[str, str]) -> bytes:
         ({"word/document.xml": "<a/>"}, None),
     ],
 )
-def test_pages_are_counted_where_the_document_tells_them(parts: dict[str, str], pages: int | None) -> None:
+def test_pages_are_counted_if_the_document_declares_them(parts: dict[str, str], pages: int | None) -> None:
     package = open_package("a", "document", packed(parts), ConversionLimits(), doctypes=False)
     assert declared_page_count(package) == pages
 
@@ -244,18 +244,18 @@ def test_right_to_left_text_stands_at_the_right() -> None:
     assert ink(image, (0, 0.05, 0.5, 0.2)) == 0
 
 
-def test_letters_without_a_font_are_told() -> None:
+def test_letters_without_a_font_are_reported() -> None:
     _, note = render_text_page("plain words and 漢字 and ไทย", ALONE, BARE)
     assert note == "no font here for some letters (Cjk, Thai)"
 
 
-def test_a_machine_without_fonts_draws_with_the_one_that_comes_along() -> None:
+def test_a_machine_without_fonts_draws_with_the_bundled_font() -> None:
     image, note = render_text_page("# Harbour notes\n\n`High` **water** at noon.", ALONE, BARE)
     assert note is None
     assert ink(image, (0, 0.05, 1, 0.2)) > 1000
 
 
-def test_a_font_tells_which_letters_it_has() -> None:
+def test_a_font_knows_which_letters_it_has() -> None:
     font = BARE.regular
     assert all(map(font.has_glyph, "AZaz09!?"))
     assert not any(map(font.has_glyph, "漢ש\uffff"))
@@ -275,7 +275,7 @@ def test_no_text_costs_more_than_its_length(evil: str) -> None:
 
 
 def fake_office(folder: Path, behaviour: str, user: str = f"{os.getuid()}_") -> Path:
-    """A program that listens where LibreOffice would and answers as told."""
+    """A program that listens where LibreOffice would and behaves as given."""
     program = folder / "soffice.bin"
     program.write_text(
         f"""#!{sys.executable}
@@ -291,15 +291,15 @@ def listen():
     while True:
         line, _ = server.accept()
         line.sendall(b"InternalIPC::SendArguments\\0")
-        told = line.recv(4096)
-        if b"--convert-to" in told:
-            convert(told.rstrip(b"\\0").decode().split(","))
+        message = line.recv(4096)
+        if b"--convert-to" in message:
+            convert(message.rstrip(b"\\0").decode().split(","))
         line.sendall(b"InternalIPC::ProcessingDone\\0")
         line.close()
-def made(told):
-    out = pathlib.Path(told[told.index("--outdir") + 1])
+def made(arguments):
+    out = pathlib.Path(arguments[arguments.index("--outdir") + 1])
     out.mkdir(exist_ok=True)
-    (out / "document.pdf").write_bytes(b"%PDF of " + pathlib.Path(told[-1]).read_bytes())
+    (out / "document.pdf").write_bytes(b"%PDF of " + pathlib.Path(arguments[-1]).read_bytes())
 {behaviour}
 """,
         encoding="utf-8",
@@ -315,8 +315,8 @@ def starts(folder: Path) -> int:
 def test_one_process_serves_many_documents_and_a_fresh_one_takes_over_in_time(tmp_path: Path) -> None:
     office = Office(fake_office(tmp_path, "convert = made\nlisten()"), PageLimits(office_documents=3))
     try:
-        told = [office.convert_to_pdf(b"%d" % number, "docx") for number in range(4)]
-        assert told == [b"%%PDF of %d" % number for number in range(4)]
+        pdfs = [office.convert_to_pdf(b"%d" % number, "docx") for number in range(4)]
+        assert pdfs == [b"%%PDF of %d" % number for number in range(4)]
         assert starts(tmp_path) == 2
         assert office.folder is not None
         assert list((office.folder / "desk").iterdir()) == []
@@ -324,7 +324,7 @@ def test_one_process_serves_many_documents_and_a_fresh_one_takes_over_in_time(tm
         office.close()
 
 
-def test_a_user_without_a_name_is_served_and_nobody_else_is(tmp_path: Path) -> None:
+def test_a_user_without_a_name_is_served_and_no_other_user_is(tmp_path: Path) -> None:
     office = Office(fake_office(tmp_path, "os.umask(0)\nconvert = made\nlisten()", user=""), PageLimits())
     before = set(Path("/tmp").glob("OSL_PIPE_Single*"))
     try:
@@ -348,7 +348,8 @@ def test_a_profile_that_is_new_may_ask_for_a_second_start(tmp_path: Path) -> Non
 
 def test_a_document_that_hangs_costs_its_own_time_only(tmp_path: Path) -> None:
     behaviour = (
-        "def convert(told):\n    time.sleep(60) if b'hang' in open(told[-1], 'rb').read() else made(told)\nlisten()"
+        "def convert(arguments):\n"
+        "    time.sleep(60) if b'hang' in open(arguments[-1], 'rb').read() else made(arguments)\nlisten()"
     )
     office = Office(fake_office(tmp_path, behaviour), PageLimits(office_seconds=3.0))
     try:
@@ -363,11 +364,11 @@ def test_a_document_that_hangs_costs_its_own_time_only(tmp_path: Path) -> None:
         office.close()
 
 
-def test_a_crash_is_tried_once_more_in_a_fresh_process_and_then_told(tmp_path: Path) -> None:
+def test_a_crash_is_tried_once_more_in_a_fresh_process_and_then_reported(tmp_path: Path) -> None:
     behaviour = (
-        "def convert(told):\n    data = open(told[-1], 'rb').read()\n"
+        "def convert(arguments):\n    data = open(arguments[-1], 'rb').read()\n"
         "    if data == b'deadly' or data == b'ill' and starts.read_text() == 'x': os._exit(1)\n"
-        "    made(told)\nlisten()"
+        "    made(arguments)\nlisten()"
     )
     office = Office(fake_office(tmp_path, behaviour), PageLimits())
     try:
@@ -422,7 +423,7 @@ def test_closing_an_office_leaves_no_process_no_folder_and_no_socket(tmp_path: P
     assert len(sockets - set(Path("/tmp").glob("OSL_PIPE_*"))) >= 1
 
 
-def test_folders_of_the_dead_are_swept_and_those_of_the_living_are_not() -> None:
+def test_folders_of_dead_processes_are_removed_and_those_of_living_ones_are_not() -> None:
     left = Path(tempfile.mkdtemp(prefix=PREFIX, dir="/tmp"))
     (left / "profile").mkdir()
     living = OfficeProfile()

@@ -1,4 +1,4 @@
-"""What documents say of themselves: read from real and from broken files."""
+"""The properties that documents declare, read from real and from broken files."""
 
 from __future__ import annotations
 
@@ -40,48 +40,48 @@ class OnDisk(StaysHome):
         return None
 
     def progress(self, fraction: float) -> None:
-        raise AssertionError("this is too short to tell")
+        raise AssertionError("this is too short to report progress")
 
 
 def on_disk(path: Path, mime: str, kind: Kind = Kind.DOCUMENT) -> OnDisk:
     return OnDisk(path, File(1, path.name, path.name, kind, mime, Stamp("1", "1", path.stat().st_size, 0), "", 1))
 
 
-def given(folder: Path, data: bytes, mime: str, kind: Kind = Kind.DOCUMENT) -> OnDisk:
+def source_with(folder: Path, data: bytes, mime: str, kind: Kind = Kind.DOCUMENT) -> OnDisk:
     path = folder / "file"
     path.write_bytes(data)
     return on_disk(path, mime, kind)
 
 
 def packed(**parts: str) -> bytes:
-    held = io.BytesIO()
-    with zipfile.ZipFile(held, "w", zipfile.ZIP_DEFLATED) as archive:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, text in parts.items():
             archive.writestr(name.replace("__", "/").replace("_xml", ".xml").replace("_opf", ".opf"), text)
-    return held.getvalue()
+    return buffer.getvalue()
 
 
 def office(created: str = "2024-05-03T10:00:00Z") -> bytes:
     return packed(docProps__core_xml=CORE.format(created=created))
 
 
-def test_an_office_document_tells_title_author_keywords_and_when_it_was_made(tmp_path: Path) -> None:
-    found = properties_of(given(tmp_path, office(), DOCX))
+def test_an_office_document_declares_title_author_keywords_and_creation_date(tmp_path: Path) -> None:
+    found = properties_of(source_with(tmp_path, office(), DOCX))
 
     assert (found.title, found.author, found.keywords) == ("Rental contract", "Ada Miller", ("flat", "rent"))
     assert found.created == "2024-05-03T10:00:00+00:00"
 
 
-def test_the_birthday_of_a_template_is_not_that_of_the_document(tmp_path: Path) -> None:
-    assert properties_of(given(tmp_path, office("2013-12-23T23:15:00Z"), DOCX)).created is None
+def test_the_creation_date_of_a_template_is_not_that_of_the_document(tmp_path: Path) -> None:
+    assert properties_of(source_with(tmp_path, office("2013-12-23T23:15:00Z"), DOCX)).created is None
 
 
-def test_an_opendocument_text_tells_its_own(tmp_path: Path) -> None:
+def test_an_opendocument_text_declares_its_properties(tmp_path: Path) -> None:
     meta = (
         '<d xmlns:dc="urn:dc" xmlns:m="urn:m"><dc:title>Brief</dc:title><dc:language>de-DE</dc:language>'
         "<m:creation-date>2020-01-02T03:04:05</m:creation-date><dc:date>2021-01-01</dc:date></d>"
     )
-    found = properties_of(given(tmp_path, packed(meta_xml=meta), ODT))
+    found = properties_of(source_with(tmp_path, packed(meta_xml=meta), ODT))
 
     assert (found.title, found.language) == ("Brief", "de")
     assert (found.created, found.modified) == ("2020-01-02T03:04:05", "2021-01-01")
@@ -93,7 +93,7 @@ def test_a_book_is_read_by_way_of_its_container(tmp_path: Path) -> None:
         OPS__b_opf='<package xmlns:dc="urn:dc"><metadata><dc:title>Alps</dc:title><dc:subject>Snow</dc:subject>'
         "<dc:subject>Ski</dc:subject></metadata></package>",
     )
-    found = properties_of(given(tmp_path, data, EPUB))
+    found = properties_of(source_with(tmp_path, data, EPUB))
 
     assert (found.title, found.keywords) == ("Alps", ("Snow", "Ski"))
 
@@ -101,22 +101,22 @@ def test_a_book_is_read_by_way_of_its_container(tmp_path: Path) -> None:
 def test_parts_that_declare_entities_are_not_read(tmp_path: Path) -> None:
     declared = '<?xml version="1.0"?><!DOCTYPE x [<!ENTITY a "aaaa">]>'
     bomb = CORE.format(created="2024-05-03").replace('<?xml version="1.0"?>', declared)
-    assert properties_of(given(tmp_path, packed(docProps__core_xml=bomb), DOCX)) == Properties()
+    assert properties_of(source_with(tmp_path, packed(docProps__core_xml=bomb), DOCX)) == Properties()
 
 
 def test_a_part_that_unpacks_to_very_much_is_not_read(tmp_path: Path) -> None:
     huge = CORE.format(created=" " * 3_000_000)
-    assert properties_of(given(tmp_path, packed(docProps__core_xml=huge), DOCX)) == Properties()
+    assert properties_of(source_with(tmp_path, packed(docProps__core_xml=huge), DOCX)) == Properties()
 
 
 def test_a_package_whose_list_is_very_long_has_no_properties_and_costs_no_memory(tmp_path: Path) -> None:
-    """It says so only in a second place, as very large packages do."""
+    """The length is declared only in a second place, as in very large packages."""
     whole = office()
     end = whole.rindex(b"PK\x05\x06")
     hole = 64 << 20
     second = struct.pack("<4sQHHLLQQQQ", b"PK\x06\x06", 44, 45, 45, 0, 0, 1, 1, hole, end)
     where = struct.pack("<4sLQL", b"PK\x06\x07", 0, end + hole, 1)
-    source = given(tmp_path, whole[:end], DOCX)
+    source = source_with(tmp_path, whole[:end], DOCX)
     with source.path.open("r+b") as stream:
         stream.seek(end + hole)
         stream.write(second + where + whole[end:])
@@ -131,27 +131,27 @@ def test_a_package_whose_list_is_very_long_has_no_properties_and_costs_no_memory
 
 
 def test_a_part_that_claims_a_window_larger_than_memory_is_not_read(tmp_path: Path) -> None:
-    """In a process of its own, which may not have so much."""
-    held = io.BytesIO()
-    with zipfile.ZipFile(held, "w", zipfile.ZIP_LZMA) as archive:
+    """Runs in its own process, which may not use that much memory."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_LZMA) as archive:
         archive.writestr("docProps/core.xml", CORE.format(created="2024-05-03"))
-    data = bytearray(held.getvalue())
+    data = bytearray(buffer.getvalue())
     at = data.index(b"\x5d\x00\x00")  # the first of five bytes that say how it is packed
     data[at + 1 : at + 5] = b"\xff\xff\xff\xff"
-    source = given(tmp_path, bytes(data), DOCX)
+    source = source_with(tmp_path, bytes(data), DOCX)
     code = (
         "import resource, sys; from chyme.documents.properties.office import office_properties\n"
         "resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))\n"
         "with open(sys.argv[1], 'rb') as stream:\n    print(office_properties(stream, 0).title == '')"
     )
-    told = subprocess.run([sys.executable, "-c", code, source.path], capture_output=True, text=True, check=False)
-    assert (told.stdout.strip(), told.stderr) == ("True", "")
+    result = subprocess.run([sys.executable, "-c", code, source.path], capture_output=True, text=True, check=False)
+    assert (result.stdout.strip(), result.stderr) == ("True", "")
 
 
 def test_the_words_of_a_packet_are_found_and_a_hostile_one_costs_no_more_than_its_length(tmp_path: Path) -> None:
     def with_packet(packet: bytes) -> Properties:
         whole = blank_pdf() + b"<x:xmpmeta>" + packet + b"</x:xmpmeta>"
-        return properties_of(given(tmp_path, whole, PDF))
+        return properties_of(source_with(tmp_path, whole, PDF))
 
     words = b"<dc:subject>\n<rdf:Bag><rdf:li>flat</rdf:li> <rdf:li>rent</rdf:li></rdf:Bag>\n</dc:subject>"
     assert with_packet(words).keywords == ("flat", "rent")
@@ -165,55 +165,55 @@ def test_the_words_of_a_packet_are_found_and_a_hostile_one_costs_no_more_than_it
 def blank_pdf() -> bytes:
     import pypdfium2  # type: ignore[import-untyped]
 
-    held = io.BytesIO()
+    buffer = io.BytesIO()
     document = pypdfium2.PdfDocument.new()
     document.new_page(100, 100)
-    document.save(held)
+    document.save(buffer)
     document.close()
-    return held.getvalue()
+    return buffer.getvalue()
 
 
-def test_a_pdf_tells_by_its_dictionary_and_else_by_its_packet(tmp_path: Path) -> None:
+def test_a_pdf_declares_properties_in_its_dictionary_or_else_in_its_packet(tmp_path: Path) -> None:
     packet = (
         b"<x:xmpmeta><dc:title><rdf:Alt><rdf:li>Quarterly report</rdf:li></rdf:Alt></dc:title>"
         b"<xmp:CreateDate>2023-04-10T07:46:54Z</xmp:CreateDate></x:xmpmeta>\n"
     )
-    found = properties_of(given(tmp_path, blank_pdf() + packet, PDF))
+    found = properties_of(source_with(tmp_path, blank_pdf() + packet, PDF))
 
     assert found.title == "Quarterly report"
     assert found.created is not None and found.created.startswith("20")
 
 
-def test_a_mail_tells_subject_sender_and_date(tmp_path: Path) -> None:
+def test_a_mail_declares_subject_sender_and_date(tmp_path: Path) -> None:
     mail = (
         b"From: Ada Miller <ada@example.org>\nSubject: =?utf-8?b?TWlldGU=?=\nDate: Mon, 6 Jun 2005 22:21:22 +0200\n\nHi"
     )
-    found = properties_of(given(tmp_path, mail, EML))
+    found = properties_of(source_with(tmp_path, mail, EML))
 
     assert (found.title, found.author, found.created) == ("Miete", "Ada Miller", "2005-06-06T22:21:22+02:00")
 
 
-def test_a_page_tells_by_its_head(tmp_path: Path) -> None:
+def test_a_web_page_declares_properties_in_its_head(tmp_path: Path) -> None:
     page = (
         b'<html lang="fr"><head><title>Le pain</title><meta name="description" content="Comment faire du pain.">'
         b"</head><body><p>x</p></body></html>"
     )
-    found = properties_of(given(tmp_path, page, HTML))
+    found = properties_of(source_with(tmp_path, page, HTML))
 
     assert (found.title, found.description, found.language) == ("Le pain", "Comment faire du pain.", "fr")
 
 
-def test_rtf_tells_in_its_info_group(tmp_path: Path) -> None:
+def test_rtf_declares_properties_in_its_info_group(tmp_path: Path) -> None:
     data = rb"{\rtf1{\info{\title M\'fcnchen \u8364?}{\author Ada}{\creatim\yr2006\mo5\dy18}}Text}"
-    found = properties_of(given(tmp_path, data, RTF))
+    found = properties_of(source_with(tmp_path, data, RTF))
 
     assert (found.title, found.author, found.created) == ("München €", "Ada", "2006-05-18")
 
 
 @pytest.mark.parametrize("tags", ["[hiking, alps]", "\n  - hiking\n  - alps"])
-def test_a_note_tells_in_its_front_matter(tmp_path: Path, tags: str) -> None:
+def test_a_note_declares_properties_in_its_front_matter(tmp_path: Path, tags: str) -> None:
     text = f'---\ntitle: "A day: out"\ndate: 2024-05-03\ntags: {tags}\nauthor: Ada\n---\n# Other\n'
-    found = properties_of(given(tmp_path, text.encode(), "text/markdown", Kind.TEXT))
+    found = properties_of(source_with(tmp_path, text.encode(), "text/markdown", Kind.TEXT))
 
     assert (found.title, found.author, found.created) == ("A day: out", "Ada", "2024-05-03")
     assert found.keywords == ("hiking", "alps")
@@ -221,7 +221,7 @@ def test_a_note_tells_in_its_front_matter(tmp_path: Path, tags: str) -> None:
 
 def test_a_rule_at_the_top_is_no_front_matter(tmp_path: Path) -> None:
     text = b"---\ntitle: never closed\n" + b"more\n" * 10
-    assert properties_of(given(tmp_path, text, "text/markdown", Kind.TEXT)) == Properties()
+    assert properties_of(source_with(tmp_path, text, "text/markdown", Kind.TEXT)) == Properties()
 
 
 @pytest.mark.parametrize("mime", [PDF, DOCX, ODT, EPUB, HTML, EML, RTF])
@@ -238,7 +238,7 @@ def test_a_rule_at_the_top_is_no_front_matter(tmp_path: Path) -> None:
     ],
 )
 def test_broken_input_has_no_properties_and_is_no_error(tmp_path: Path, mime: str, data: bytes) -> None:
-    found = properties_of(given(tmp_path, data, mime))
+    found = properties_of(source_with(tmp_path, data, mime))
 
     assert (found.title, found.created, found.keywords) == ("", None, ())
 

@@ -27,7 +27,7 @@ def pdf(*lines: tuple[int, int, int, str], page: str = "/MediaBox [0 0 400 200]"
     ]
     return (
         b"%PDF-1.7\n"
-        + b"".join(b"%d 0 obj\n%s\nendobj\n" % one for one in enumerate(objects, 1))
+        + b"".join(b"%d 0 obj\n%s\nendobj\n" % item for item in enumerate(objects, 1))
         + (b"trailer << /Size 5 /Root 1 0 R >>\n%%EOF\n")
     )
 

@@ -1,4 +1,4 @@
-"""Words are found in pictures, with their boxes, however the writing runs; what cannot be read is told."""
+"""Words are found in pictures, with their boxes, in any direction of the writing; what cannot be read is reported."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def test_pictures_of_odd_shape_are_read_without_complaint(size: tuple[int, int],
     assert all(0 <= edge <= 1 for line in found.lines for edge in line.box)
 
 
-def test_letters_it_does_not_know_are_told_and_not_made_up(rapid: OcrEngine) -> None:
+def test_unknown_letters_are_reported_and_not_made_up(rapid: OcrEngine) -> None:
     found = rapid.read(picture("cyrillic.png"))
     assert found.unread == 4
     assert found.lines == ()
@@ -130,7 +130,7 @@ def test_a_speck_among_much_text_is_not_worth_a_note() -> None:
     assert unread_note(10, 2, "x") is not None
 
 
-def test_a_line_of_a_part_is_told_in_the_whole() -> None:
+def test_a_line_of_a_part_is_moved_to_its_place_in_the_whole() -> None:
     line = Line("a", 1.0, ((0.0, 0.0), (1.0, 0.0), (1.0, 0.5), (0.0, 0.5)))
     assert move_line(line, 0.5, 0.5, 0.5, 0.25).box == (0.5, 0.5, 1.0, 0.625)
 
@@ -148,9 +148,9 @@ def test_the_fingerprint_knows_what_changes_the_words_and_loads_nothing() -> Non
         "native = ('rapidocr', 'onnxruntime', 'cv2', 'numpy', 'PIL', 'pypdfium2');"
         "print([name for name in native if name in sys.modules])"
     )
-    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.splitlines()
-    assert told[0].startswith("rapidocr rapidocr 3.")
-    assert told[1] == "[]"
+    lines = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.splitlines()
+    assert lines[0].startswith("rapidocr rapidocr 3.")
+    assert lines[1] == "[]"
     assert fingerprint(OcrSettings(ocr_side=900)) != fingerprint(OcrSettings())
     assert fingerprint(OcrSettings(ocr_engine="tesseract")) != fingerprint(OcrSettings())
     assert fingerprint(OcrSettings(ocr_threads=2)) == fingerprint(OcrSettings())
@@ -161,7 +161,7 @@ def test_loading_says_nothing(rapid: OcrEngine, capfd: pytest.CaptureFixture[str
     assert capfd.readouterr() == ("", "")
 
 
-def test_without_tesseract_its_absence_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_tesseract_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nonexistent")
     with pytest.raises(EngineUnavailable, match="apt install tesseract-ocr"):
         Tesseract()
@@ -266,9 +266,9 @@ def test_a_page_that_was_read_is_found_again(tmp_path: Path) -> None:
         b'{"text":"a","lines":[[0,1]],"unread":0,"letters":""}',
     ],
 )
-def test_half_a_page_counts_as_none(broken: bytes, tmp_path: Path) -> None:
+def test_a_broken_scan_file_counts_as_missing(broken: bytes, tmp_path: Path) -> None:
     save_scan(tmp_path, 1, Scan("a"))
-    (kept_file,) = tmp_path.iterdir()
-    assert json.loads(kept_file.read_bytes())["text"] == "a"
-    kept_file.write_bytes(broken)
+    (scan_file,) = tmp_path.iterdir()
+    assert json.loads(scan_file.read_bytes())["text"] == "a"
+    scan_file.write_bytes(broken)
     assert load_scan(tmp_path, 1) is None

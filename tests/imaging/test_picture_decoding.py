@@ -1,4 +1,4 @@
-"""Pictures of every sort come out upright, in RGB, within limits; broken ones with a reason."""
+"""Pictures of every sort come out upright, in RGB, within limits; broken ones fail with a reason."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def corners(image: Image.Image) -> list[str]:
 def far(image: Image.Image, point: tuple[int, int], colour: tuple[int, int, int]) -> int:
     found = image.getpixel(point)
     assert isinstance(found, tuple)
-    return sum(abs(one - other) for one, other in zip(found, colour, strict=True))
+    return sum(abs(value - wanted) for value, wanted in zip(found, colour, strict=True))
 
 
 def png(width: int, height: int, depth: int = 8, kind: int = 2, rest: bytes = b"") -> bytes:
@@ -99,7 +99,7 @@ def test_every_picture_comes_out_upright_in_rgb_whole_and_small(name: str) -> No
         ("camera.dng", "DNG", "image/x-adobe-dng", 1, 1, False),
     ],
 )
-def test_the_format_is_told_by_content(
+def test_the_format_is_detected_by_content(
     name: str, kind: str, mime: str, count: int, orientation: int, animated: bool
 ) -> None:
     found = show(name)
@@ -109,7 +109,7 @@ def test_the_format_is_told_by_content(
 
 
 @pytest.mark.parametrize(
-    ("kind", "told"),
+    ("kind", "expected"),
     [
         ("JPEG2000", "JPEG 2000"),
         ("PPM", "PNM"),
@@ -120,11 +120,11 @@ def test_the_format_is_told_by_content(
         ("MPO", "JPEG"),
     ],
 )
-def test_rare_formats_are_read_too(kind: str, told: str) -> None:
+def test_rare_formats_are_read_too(kind: str, expected: str) -> None:
     whole = show("scene.bmp").image.resize((128, 128))
     how: dict[str, Any] = {"ICO": {"sizes": [(128, 128)]}, "MPO": {"save_all": True, "append_images": [whole]}}
     found = show(f"a.{kind.lower()}", saved(whole, kind, **how.get(kind, {})))
-    assert (found.format, found.width, found.height, found.frames) == (told, 128, 128, 1)
+    assert (found.format, found.width, found.height, found.frames) == (expected, 128, 128, 1)
     assert corners(found.image) == UPRIGHT
 
 
@@ -151,7 +151,7 @@ def test_a_large_picture_is_reduced_to_the_same_as_by_a_slow_resize(mode: str) -
     slow = whole.convert("RGB").resize((100, 69), Image.Resampling.BOX)
     assert found.size == slow.size
     pairs = zip(found.tobytes(), slow.tobytes(), strict=True)
-    assert sum(abs(one - other) for one, other in pairs) / len(slow.tobytes()) < 4
+    assert sum(abs(value - wanted) for value, wanted in pairs) / len(slow.tobytes()) < 4
 
 
 def test_sixteen_and_twelve_bits_keep_their_shades() -> None:
@@ -161,7 +161,7 @@ def test_sixteen_and_twelve_bits_keep_their_shades() -> None:
     assert show("x", saved(twelve, "TIFF")).image.tobytes() == bytes([0] * 3 + [128] * 3 + [255] * 3)
 
 
-def test_numbers_that_are_none_are_black() -> None:
+def test_values_that_are_not_numbers_are_black() -> None:
     assert show("float.tiff").image.tobytes()[::3] == bytes([0, 128, 255, 0])
 
 
@@ -239,7 +239,7 @@ def test_the_limit_of_pixels_holds_for_every_decoder(name: str) -> None:
         show(name, limits=PictureLimits(image_pixels=4000))
 
 
-def test_a_picture_inside_that_is_larger_than_the_header_tells_is_refused() -> None:
+def test_a_picture_inside_that_is_larger_than_the_header_says_is_refused() -> None:
     inside = saved(Image.radial_gradient("L").resize((300, 300)), "PNG")
     icon = struct.pack(">4sI4sI", b"icns", len(inside) + 16, b"ic07", len(inside) + 8) + inside  # for 128 × 128
     with pytest.raises(LimitReached, match="larger than the header says"):
@@ -296,14 +296,14 @@ def test_a_large_heic_that_is_cut_shows_what_is_left_and_says_so() -> None:
 def test_a_hopeless_file_says_its_name_the_cause_and_the_way_out(name: str, data: bytes | None, why: str) -> None:
     with pytest.raises(UnreadableFile) as caught:
         show(name, data)
-    said = str(caught.value)
-    assert said.startswith(f"{name}: ")
-    assert why in said
-    assert "; " in said
-    assert "0x" not in said
+    message = str(caught.value)
+    assert message.startswith(f"{name}: ")
+    assert why in message
+    assert "; " in message
+    assert "0x" not in message
 
 
-def test_a_sort_of_picture_nobody_reads_is_told_as_such() -> None:
+def test_an_unsupported_sort_of_picture_is_reported_as_such() -> None:
     with pytest.raises(UnsupportedFile, match=r"^a\.cr3: .*no preview.*save it as JPEG"):
         show("a.cr3", b"\0\0\0\x18ftypcrx \0\0\0\1crx isom" + bytes(5000))
 
@@ -332,7 +332,7 @@ def test_directories_that_point_at_each_other_end() -> None:
         show("a.nef", data)
 
 
-def test_what_decoders_say_is_told_without_paths(tmp_path: Path) -> None:
+def test_messages_of_decoders_are_reported_without_paths(tmp_path: Path) -> None:
     (tmp_path / "cut.avif").write_bytes((SAMPLES / "lying_6.avif").read_bytes()[:200])
     with (tmp_path / "cut.avif").open("rb") as stream, pytest.raises(UnreadableFile) as caught:
         open_picture("cut.avif", stream, LIMITS)
@@ -373,8 +373,8 @@ def test_damage_anywhere_never_raises_anything_else(name: str) -> None:
             assert str(error).startswith(f"{name}: ")
 
 
-def test_what_the_camera_wrote_is_told() -> None:
-    told = {
+def test_metadata_of_the_camera_is_read() -> None:
+    expected = {
         "title": "Harbour",
         "description": "Gulls in the harbour",
         "keywords": ["gulls", "Ålesund"],
@@ -383,9 +383,9 @@ def test_what_the_camera_wrote_is_told() -> None:
         "exposure": {"seconds": 0.004, "aperture": 2.8, "iso": 200, "focal_length": 50.0},
         "place": {"latitude": 53.546017, "longitude": -9.95, "altitude": 12.3},
     }
-    assert show("travel.jpg").facts == told
-    assert show("travel.heic").facts == told
-    assert list(show("travel.jpg").facts) == list(told)
+    assert show("travel.jpg").facts == expected
+    assert show("travel.heic").facts == expected
+    assert list(show("travel.jpg").facts) == list(expected)
 
 
 class Exif(dict[int, Any]):
@@ -399,7 +399,7 @@ class Exif(dict[int, Any]):
 
 
 @pytest.mark.parametrize(
-    ("exif", "told"),
+    ("exif", "expected"),
     [
         ({}, {}),
         ({0x010F: b"Caf\xe9\x00rest"}, {"camera": {"make": "Café"}}),
@@ -431,11 +431,11 @@ class Exif(dict[int, Any]):
         ({-0x8825: {2: 5, 4: "x"}}, {}),
     ],
 )
-def test_odd_metadata_is_mended_or_left_out(exif: dict[int, Any], told: dict[str, Any]) -> None:
-    assert facts_of(Exif(exif), {}) == told
+def test_odd_metadata_is_mended_or_left_out(exif: dict[int, Any], expected: dict[str, Any]) -> None:
+    assert facts_of(Exif(exif), {}) == expected
 
 
-def test_words_come_from_iptc_and_png_text_too_and_broken_xmp_hurts_nobody() -> None:
+def test_words_come_from_iptc_and_png_text_too_and_broken_xmp_does_no_harm() -> None:
     iptc = {(2, 5): b"Titel", (2, 120): b"Beschreibung \xfc", (2, 25): [b"eins", b"zwei", b"eins"]}
     assert facts_of({}, {"iptc": iptc, "xmp": b"<broken"}) == {
         "title": "Titel",
@@ -447,7 +447,7 @@ def test_words_come_from_iptc_and_png_text_too_and_broken_xmp_hurts_nobody() -> 
 
 
 @pytest.mark.parametrize("stored", [0, 9, "left", None, float("nan"), 1e99, b"\x06"])
-def test_an_orientation_that_is_none_leaves_the_picture_as_it_lies(stored: object) -> None:
+def test_an_invalid_orientation_leaves_the_picture_as_it_is(stored: object) -> None:
     assert orientation_of({0x0112: stored}) == 1
 
 
@@ -456,7 +456,7 @@ def svg(inside: str, attributes: str = 'width="40" height="20"') -> bytes:
     return f"<svg {spaces} {attributes}>{inside}</svg>".encode()
 
 
-def test_a_drawing_is_drawn_at_the_size_asked_for_with_its_own_size_told() -> None:
+def test_a_drawing_is_drawn_at_the_requested_size_and_its_own_size_is_reported() -> None:
     found = show("scene.svg", longest=500)
     assert (found.width, found.height) == (181, 121)
     assert found.image.size[0] == 500

@@ -1,4 +1,4 @@
-"""Lines of a page in the order in which people read them, however the page lies."""
+"""Lines of a page in the order in which people read them, whichever way the page is turned."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def line(left: float, top: float, width: float, height: float = 0.02) -> Quad:
 
 
 def turned(quads: list[Quad], degrees: float, aspect: float = ASPECT) -> list[Quad]:
-    """The same page, turned about its middle; what leaves the sheet is of no concern here."""
+    """The same page, turned about its middle; what leaves the sheet does not matter here."""
     cosine, sine = math.cos(math.radians(degrees)), math.sin(math.radians(degrees))
     found: list[Quad] = []
     for quad in quads:
@@ -114,7 +114,7 @@ def test_an_indented_line_begins_a_paragraph() -> None:
     assert order_lines(page, ASPECT) == [[[0], [1], [2]], [[3], [4], [5]]]
 
 
-def test_the_room_between_two_cells_is_told_in_heights() -> None:
+def test_the_room_between_two_cells_is_measured_in_heights() -> None:
     assert gap(line(0.1, 0.1, 0.2, 0.02), line(0.4, 0.1, 0.2, 0.02), ASPECT) == pytest.approx(0.1 * ASPECT / 0.02)
 
 

@@ -1,4 +1,4 @@
-"""A picture as those digesters see it that look at its preview."""
+"""A picture as seen by digesters that use its preview."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FILE = File(1, "a/pier.jpg", "pier.jpg", Kind.IMAGE, "image/jpeg", Stamp("1", "1
 
 @dataclass(frozen=True)
 class PictureSource(StaysHome):
-    """Outputs made so far, and an original that nobody should need to decode."""
+    """Outputs made so far, and an original that does not need to be decoded."""
 
     file: File = FILE
     inputs: Mapping[str, Upstream] = field(default_factory=dict)

@@ -41,11 +41,13 @@ def test_things_words_and_the_sort_of_picture_make_one_sentence() -> None:
         ("piece of text", [], "It works.", "white", "A piece of text; it says “It works.”"),
     ],
 )
-def test_only_what_is_known_is_said(sort: str, names: list[str], words: str, colour: str | None, text: str) -> None:
+def test_the_caption_contains_only_what_is_known(
+    sort: str, names: list[str], words: str, colour: str | None, text: str
+) -> None:
     assert compose_caption(sort, names, words, colour) == text
 
 
-def test_what_is_only_likely_is_told_with_doubt_and_only_if_nothing_is_sure() -> None:
+def test_likely_things_are_named_with_doubt_and_only_if_nothing_is_sure() -> None:
     assert compose_caption("picture", [], likely=["apple"]) == "A picture of what looks like an apple."
     assert compose_caption("picture", ["dog"], likely=["apple"]) == "A picture of a dog."
 
@@ -59,7 +61,7 @@ def test_things_are_counted_and_the_many_are_summed_up() -> None:
 
 
 @pytest.mark.parametrize(
-    ("one", "many"),
+    ("singular", "many"),
     [
         ("person", "people"),
         ("mouse", "mice"),
@@ -75,8 +77,8 @@ def test_things_are_counted_and_the_many_are_summed_up() -> None:
         ("scissors", "scissors"),
     ],
 )
-def test_plurals(one: str, many: str) -> None:
-    assert plural(one) == many
+def test_plurals(singular: str, many: str) -> None:
+    assert plural(singular) == many
 
 
 def test_long_texts_are_quoted_by_their_first_words() -> None:
@@ -95,7 +97,7 @@ def test_marks_of_doubt_notes_and_markup_are_no_words() -> None:
 
 
 @pytest.mark.parametrize("noise", ["", " . ", "12 11 1", "| — |", "a 7"])
-def test_what_tells_nothing_is_not_quoted(noise: str) -> None:
+def test_uninformative_text_is_not_quoted(noise: str) -> None:
     assert words_in(noise) == ""
 
 
@@ -129,13 +131,13 @@ def test_the_picture_is_called_only_what_is_sure(words: int, flags: dict[str, An
 
 
 def test_a_composed_caption_says_so() -> None:
-    told = json.loads(as_json("A picture.", "composed", composed=True))
-    assert told == {"text": "A picture.", "engine": "composed", "composed": True}
+    content = json.loads(as_json("A picture.", "composed", composed=True))
+    assert content == {"text": "A picture.", "engine": "composed", "composed": True}
 
 
 def test_a_models_caption_keeps_the_text_it_read() -> None:
-    told = json.loads(as_json("A dog.", "seer", composed=False, words="Rex"))
-    assert told == {"text": "A dog.", "visible_text": "Rex", "engine": "seer", "composed": False}
+    content = json.loads(as_json("A dog.", "seer", composed=False, words="Rex"))
+    assert content == {"text": "A dog.", "visible_text": "Rex", "engine": "seer", "composed": False}
 
 
 def test_the_sentence_is_what_search_reads() -> None:

@@ -36,10 +36,10 @@ def source_of(
     if words is not None:
         inputs["image-ocr"] = upstream("image-ocr", words)
     if names:
-        told = json.dumps(
+        objects = json.dumps(
             {"objects": [{"name": name, "confidence": confidence} for name in names], "engine": "detector"}
         )
-        inputs["image-objects"] = upstream("image-objects", told)
+        inputs["image-objects"] = upstream("image-objects", objects)
     return PictureSource(file, inputs)
 
 
@@ -51,8 +51,8 @@ def content_of(digester: ImageCaptioning, source: PictureSource) -> dict[str, An
     (output,) = digester.digest(source)
     assert output.name == "image-captioning"
     assert output.content is not None
-    told: dict[str, Any] = json.loads(output.content)
-    return told
+    content: dict[str, Any] = json.loads(output.content)
+    return content
 
 
 def test_only_pictures_are_digested() -> None:
@@ -79,9 +79,9 @@ def test_a_sentence_is_composed_from_things_words_and_the_sort_of_picture() -> N
         ("stop.jpg", "A picture, mostly blue."),
     ],
 )
-def test_it_goes_on_with_what_there_is(scene: str, text: str) -> None:
-    told = content_of(ImageCaptioning(), source_of(scene))
-    assert told == {"text": text, "engine": "composed", "composed": True}
+def test_the_caption_is_composed_from_what_is_available(scene: str, text: str) -> None:
+    content = content_of(ImageCaptioning(), source_of(scene))
+    assert content == {"text": text, "engine": "composed", "composed": True}
 
 
 @pytest.mark.parametrize(
@@ -99,9 +99,9 @@ def test_a_detector_that_is_not_sure_is_quoted_with_doubt(confidence: float | No
 
 def test_a_page_is_quoted_by_its_first_words() -> None:
     words = "The tide was out and the harbour lay still as glass.\n" * 26 + "\n> note: the rest is blank"
-    told = content_of(ImageCaptioning(), source_of("page.jpg", words=words))
-    assert told["text"] == "A page of text; it begins “The tide was out and the harbour lay …”."
-    assert len(told["words"]) <= 200
+    content = content_of(ImageCaptioning(), source_of("page.jpg", words=words))
+    assert content["text"] == "A page of text; it begins “The tide was out and the harbour lay …”."
+    assert len(content["words"]) <= 200
 
 
 def test_a_camera_makes_it_a_photograph() -> None:
@@ -118,8 +118,8 @@ def test_the_vision_model_is_asked_where_there_is_one() -> None:
     with serving([says(CAPTION)]) as provider:
         digester = ImageCaptioning(vision(provider))
         assert digester.waits_for(FILE)
-        told = content_of(digester, source_of("stop.jpg", words="not this"))
-    assert told == {
+        content = content_of(digester, source_of("stop.jpg", words="not this"))
+    assert content == {
         "text": "A dog on a pier.",
         "visible_text": "Harbour Street",
         "engine": "seer",
@@ -127,22 +127,22 @@ def test_the_vision_model_is_asked_where_there_is_one() -> None:
     }
 
 
-def test_what_a_model_says_is_cleaned_and_cut() -> None:
+def test_text_of_a_model_is_cleaned_and_cut() -> None:
     with serving([says({"caption": "A \x1bdog\u202e.\n" + "x" * 5000, "visible_text": "a\x00b"})]) as provider:
-        told = content_of(ImageCaptioning(vision(provider)), source_of("stop.jpg"))
-    assert told["text"].startswith("A dog .")
-    assert len(told["text"]) == 1000
-    assert told["visible_text"] == "a b"
+        content = content_of(ImageCaptioning(vision(provider)), source_of("stop.jpg"))
+    assert content["text"].startswith("A dog .")
+    assert len(content["text"]) == 1000
+    assert content["visible_text"] == "a b"
 
 
 def test_a_models_caption_loses_its_markup_and_the_words_in_the_picture_keep_theirs() -> None:
     caption = "## A **red** boat<script>alert(1)</script> at the [pier](javascript:alert(2)) <img src=x onerror=y>"
     with serving([says({"caption": caption, "visible_text": "<b>SALE</b>"})]) as provider:
-        told = content_of(ImageCaptioning(vision(provider)), source_of("stop.jpg"))
-    assert (told["text"], told["visible_text"]) == ("A red boat at the pier", "<b>SALE</b>")
+        content = content_of(ImageCaptioning(vision(provider)), source_of("stop.jpg"))
+    assert (content["text"], content["visible_text"]) == ("A red boat at the pier", "<b>SALE</b>")
     with serving([says({"caption": " ", "visible_text": "<b>SALE</b>"})]) as provider:
-        told = content_of(ImageCaptioning(vision(provider)), source_of("stop.jpg"))
-    assert (told["text"], told["visible_text"]) == ("SALE", "<b>SALE</b>")
+        content = content_of(ImageCaptioning(vision(provider)), source_of("stop.jpg"))
+    assert (content["text"], content["visible_text"]) == ("SALE", "<b>SALE</b>")
 
 
 def test_a_caption_of_nothing_is_no_content() -> None:
@@ -173,13 +173,13 @@ def test_a_large_heic_file_is_never_sent_and_a_note_says_so() -> None:
         digester = ImageCaptioning(replace(vision(provider), heic_bytes=1999))
         assert not digester.waits_for(large)
         assert digester.asks(large) is None
-        told = content_of(digester, source_of("hills.jpg", file=large))
+        content = content_of(digester, source_of("hills.jpg", file=large))
     assert provider.asked == []
-    assert told["composed"] is True
-    assert "heic_bytes" in told["note"]
+    assert content["composed"] is True
+    assert "heic_bytes" in content["note"]
 
 
-def test_whoever_waits_for_the_model_waits_longer_than_it_may_take() -> None:
+def test_the_time_limit_is_longer_than_the_model_may_take() -> None:
     asking = ImageCaptioning(VisionSettings("http://h/v1", "seer", seconds=90), seconds=7)
     assert asking.time_limit(source_of("stop.jpg")) > 90 + 7
     assert ImageCaptioning(seconds=7).time_limit(source_of("stop.jpg")) == 7
@@ -188,5 +188,5 @@ def test_whoever_waits_for_the_model_waits_longer_than_it_may_take() -> None:
 
 def test_the_recipe_knows_the_model_but_not_the_key() -> None:
     here = VisionSettings("http://h/v1", "seer", "sk-1")
-    assert len({ImageCaptioning(one).recipe for one in (None, here, replace(here, model="b"))}) == 3
+    assert len({ImageCaptioning(settings).recipe for settings in (None, here, replace(here, model="b"))}) == 3
     assert ImageCaptioning(replace(here, key="sk-2")).recipe == ImageCaptioning(here).recipe

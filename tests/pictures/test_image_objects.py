@@ -26,7 +26,7 @@ from chyme.models.weights.folder import path_of
 from chyme.pictures.image_objects import ImageObjects
 from chyme.pictures.object_detector import DetectorSettings
 
-pytestmark = pytest.mark.slow  # a little each, and they are many
+pytestmark = pytest.mark.slow  # each takes a little, and there are many
 
 SCENES = Path(__file__).parents[1] / "samples" / "scenes"
 DETECTOR = DetectorSettings(os.environ.get("CHYME_WEIGHTS_DIR", ""))
@@ -52,8 +52,8 @@ def content_of(digester: Digester, source: PictureSource) -> dict[str, Any]:
     (output,) = digester.digest(source)
     assert output.name == digester.name
     assert output.content is not None
-    told: dict[str, Any] = json.loads(output.content)
-    return told
+    content: dict[str, Any] = json.loads(output.content)
+    return content
 
 
 def children(config: dict[str, Any]) -> dict[str, Digester]:
@@ -66,10 +66,10 @@ def test_only_pictures_are_digested() -> None:
 
 
 @needs_weights
-def test_the_detector_tells_what_stands_where() -> None:
-    told = content_of(ImageObjects(DETECTOR), source_of("stop.jpg"))
-    (thing,) = told["objects"]
-    assert told["engine"] == "ssd-mobilenet-v2-coco"
+def test_the_detector_describes_objects_and_their_places() -> None:
+    content = content_of(ImageObjects(DETECTOR), source_of("stop.jpg"))
+    (thing,) = content["objects"]
+    assert content["engine"] == "ssd-mobilenet-v2-coco"
     assert list(thing) == ["name", "description", "category", "tags", "box", "confidence"]
     assert thing["name"] == "stop sign"
     assert thing["description"] == "a stop sign, in the middle"
@@ -106,9 +106,9 @@ def test_the_vision_model_is_asked_where_there_is_one() -> None:
     with serving([says(SEEN)]) as provider:
         digester = ImageObjects(DETECTOR, vision(provider))
         assert digester.waits_for(FILE)
-        told = content_of(digester, source_of("stop.jpg"))
+        content = content_of(digester, source_of("stop.jpg"))
     assert provider.asked[0].pictures == [(SCENES / "stop.jpg").read_bytes()]
-    assert told == {
+    assert content == {
         "objects": [
             {
                 "name": "dog",
@@ -127,8 +127,8 @@ def seen(*boxes: list[float] | None) -> dict[str, Any]:
     return {"objects": [{**SEEN["objects"][0], "name": f"dog {n}", "box": box} for n, box in enumerate(boxes)]}
 
 
-def test_a_models_boxes_are_mended_or_told_as_unknown() -> None:
-    """The picture is 480 × 480: what lies in 0..1000 and beyond 480 can be no pixels."""
+def test_a_models_boxes_are_corrected_or_unknown() -> None:
+    """The picture is 480 × 480: numbers within 0..1000 that exceed 480 cannot be pixels."""
     answers = [
         seen([0.9, 0.2, -0.5, 0.4], None, [0.5], [0.2, 0.2, 0.2, 0.2]),
         seen([100, 200, 500, 900]),
@@ -137,7 +137,7 @@ def test_a_models_boxes_are_mended_or_told_as_unknown() -> None:
     with serving([says(answer) for answer in answers]) as provider:
         digester = ImageObjects(DETECTOR, vision(provider))
         found = [content_of(digester, source_of("stop.jpg"))["objects"] for _ in answers]
-    assert [[one["box"] for one in objects] for objects in found] == [
+    assert [[thing["box"] for thing in objects] for objects in found] == [
         [[0.0, 0.2, 0.9, 0.4], None, None, None],
         [[0.1, 0.2, 0.5, 0.9]],
         [None],
@@ -162,7 +162,7 @@ def test_a_models_fault_is_the_digests_fault() -> None:
 
 
 @needs_weights
-def test_without_its_model_the_detector_looks() -> None:
+def test_without_its_model_the_detector_is_used() -> None:
     with serving([fails(500)]) as provider:
         digester, source = ImageObjects(DETECTOR, vision(provider)), source_of("stop.jpg")
         with pytest.raises(NetworkFailed):
@@ -171,7 +171,7 @@ def test_without_its_model_the_detector_looks() -> None:
     assert len(provider.asked) == 1
 
 
-def test_it_says_whom_it_asks_and_that_it_can_do_without() -> None:
+def test_it_names_its_provider_and_says_that_it_can_do_without_it() -> None:
     asking = ImageObjects(DETECTOR, VisionSettings("http://h/v1", "seer"))
     large = replace(FILE, name="IMG_1.heic", mime="image/heic", stamp=Stamp("1", "1", 15 * MB + 1, 0))
     assert [asking.asks(FILE), asking.asks(large), ImageObjects(DETECTOR).asks(FILE)] == ["vision", None, None]
@@ -185,13 +185,13 @@ def test_a_large_heic_file_is_never_sent_and_a_note_says_so() -> None:
         digester = ImageObjects(DETECTOR, vision(provider))
         assert not digester.waits_for(large)
         assert digester.waits_for(replace(large, stamp=Stamp("1", "1", 15 * MB, 0)))
-        told = content_of(digester, source_of("stop.jpg", large))
+        content = content_of(digester, source_of("stop.jpg", large))
     assert provider.asked == []
-    assert told["engine"] == "ssd-mobilenet-v2-coco"
-    assert "heic_bytes" in told["note"]
+    assert content["engine"] == "ssd-mobilenet-v2-coco"
+    assert "heic_bytes" in content["note"]
 
 
-def test_whoever_waits_for_the_model_waits_longer_than_it_may_take() -> None:
+def test_the_time_limit_is_longer_than_the_model_may_take() -> None:
     asking = ImageObjects(DETECTOR, VisionSettings("http://h/v1", "seer", seconds=90), seconds=7)
     assert asking.time_limit(source_of("stop.jpg")) > 90 + 7
     assert ImageObjects(DETECTOR, seconds=7).time_limit(source_of("stop.jpg")) == 7
@@ -200,7 +200,7 @@ def test_whoever_waits_for_the_model_waits_longer_than_it_may_take() -> None:
 
 def test_the_recipe_knows_the_model_but_not_the_key() -> None:
     here = VisionSettings("http://h/v1", "seer", "sk-1")
-    recipes = {ImageObjects(DETECTOR, one).recipe for one in (None, here, replace(here, model="b"))}
+    recipes = {ImageObjects(DETECTOR, settings).recipe for settings in (None, here, replace(here, model="b"))}
     assert len(recipes) == 3
     assert ImageObjects(DETECTOR, replace(here, key="sk-2")).recipe == ImageObjects(DETECTOR, here).recipe
     assert "sk-1" not in ImageObjects(DETECTOR, here).fingerprint

@@ -35,14 +35,14 @@ def in_child(config: dict[str, object]) -> dict[str, Digester]:
 
 
 @dataclass(frozen=True)
-class Shown(StaysHome):
+class PreviewedPicture(StaysHome):
     """A picture with its preview, as the digester sees it."""
 
     data: bytes
     file: File
     preview: Upstream | None
     scratch: Path
-    told: list[float] = field(default_factory=list)
+    fractions: list[float] = field(default_factory=list)
 
     def open(self) -> BinaryIO:
         return io.BytesIO(self.data)
@@ -52,10 +52,10 @@ class Shown(StaysHome):
 
     def progress(self, fraction: float) -> None:
         assert 0 <= fraction <= 1
-        self.told.append(fraction)
+        self.fractions.append(fraction)
 
 
-def shown(name: str, data: bytes, scratch: Path) -> Shown:
+def source_of(name: str, data: bytes, scratch: Path) -> PreviewedPicture:
     mime = {"png": "image/png", "jpg": "image/jpeg", "tiff": "image/tiff"}[name.rpartition(".")[2]]
     file = File(1, name, name, Kind.IMAGE, mime, Stamp("1", "1", len(data), 0), "", 1)
     with Image.open(io.BytesIO(data)) as image:
@@ -64,16 +64,16 @@ def shown(name: str, data: bytes, scratch: Path) -> Shown:
         faces = make_preview_and_thumbnail("preview.jpg", image)
     content = json.dumps(facts | ({"frames": frames} if frames > 1 else {}))
     artifacts = {artifact.filename: artifact.data for artifact in faces}
-    return Shown(data, file, Upstream("image-preview", content, (), artifacts), scratch)
+    return PreviewedPicture(data, file, Upstream("image-preview", content, (), artifacts), scratch)
 
 
-def sample(name: str, scratch: Path) -> Shown:
-    return shown(name, (PAGES / name).read_bytes(), scratch)
+def sample(name: str, scratch: Path) -> PreviewedPicture:
+    return source_of(name, (PAGES / name).read_bytes(), scratch)
 
 
-def encoded(image: Image.Image, kind: str, more: tuple[Image.Image, ...] = ()) -> bytes:
+def encoded(image: Image.Image, kind: str, further_pages: tuple[Image.Image, ...] = ()) -> bytes:
     out = io.BytesIO()
-    image.save(out, kind, **({"save_all": True, "append_images": more} if more else {}))
+    image.save(out, kind, **({"save_all": True, "append_images": further_pages} if further_pages else {}))
     return out.getvalue()
 
 
@@ -88,8 +88,8 @@ def test_words_come_in_reading_order_each_line_with_its_box(tmp_path: Path) -> N
     assert output.name == "image-ocr"
     assert output.content is not None
     assert output.content.split() == ["HOTEL", "Quetzalpension", "3", "km"]
-    told = [(output.content[place.start : place.end], place.page) for place in output.places]
-    assert told == [("HOTEL", None), ("Quetzalpension", None), ("3 km", None)]
+    lines = [(output.content[place.start : place.end], place.page) for place in output.places]
+    assert lines == [("HOTEL", None), ("Quetzalpension", None), ("3 km", None)]
     assert output.places[1].box == pytest.approx((0.26, 0.41, 0.77, 0.56), abs=0.03)
 
 
@@ -108,7 +108,7 @@ def test_all_words_are_kept_with_their_boxes_and_confidence(tmp_path: Path) -> N
 
 
 def test_a_picture_without_words_completes_without_content(tmp_path: Path) -> None:
-    (output,) = ImageOcr().digest(shown("sky.png", encoded(Image.linear_gradient("L"), "PNG"), tmp_path))
+    (output,) = ImageOcr().digest(source_of("sky.png", encoded(Image.linear_gradient("L"), "PNG"), tmp_path))
     assert (output.content, output.artifacts, output.places) == (None, (), ())
 
 
@@ -120,7 +120,7 @@ def test_words_that_were_hard_to_read_are_marked(tmp_path: Path) -> None:
     assert strict.recipe != ImageOcr().recipe
 
 
-def test_letters_that_are_not_known_are_told_in_a_note(tmp_path: Path) -> None:
+def test_unknown_letters_are_mentioned_in_a_note(tmp_path: Path) -> None:
     (output,) = ImageOcr().digest(sample("cyrillic.png", tmp_path))
     assert output.content == (
         "> note: 4 regions look like writing but could not be read "
@@ -131,7 +131,7 @@ def test_letters_that_are_not_known_are_told_in_a_note(tmp_path: Path) -> None:
 
 def test_every_page_of_a_tiff_is_read_up_to_the_limit(tmp_path: Path) -> None:
     leaves = (lines_of_print(100, 200), lines_of_print(383, 530), lines_of_print(533, 638))
-    source = shown("fax.tiff", encoded(leaves[0], "TIFF", leaves[1:]), tmp_path)
+    source = source_of("fax.tiff", encoded(leaves[0], "TIFF", leaves[1:]), tmp_path)
     (output,) = ImageOcr().digest(source)
     assert output.content is not None
     assert [place.page for place in output.places if place.page] == [1, 2, 3]
@@ -141,7 +141,7 @@ def test_every_page_of_a_tiff_is_read_up_to_the_limit(tmp_path: Path) -> None:
     assert "lighthouse" in passages[1]
     assert "quokka" in passages[3]
     assert {line["page"] for line in json.loads(output.artifacts[0].data)["lines"]} == {1, 2, 3}
-    assert source.told[-1] == 1
+    assert source.fractions[-1] == 1
 
     (first,) = ImageOcr(OcrSettings(ocr_pages=1)).digest(source)
     assert first.content is not None
@@ -153,7 +153,7 @@ def test_a_long_screenshot_is_read_from_the_original_and_nothing_on_a_seam_comes
     tall = Image.new("L", (1050, 9000), 255)
     for top, strip in ((100, (100, 383)), (3790, (383, 533)), (8600, (533, 638))):
         tall.paste(lines_of_print(*strip), (0, top))
-    source = shown("chat.png", encoded(tall, "PNG"), tmp_path)
+    source = source_of("chat.png", encoded(tall, "PNG"), tmp_path)
     (output,) = ImageOcr().digest(source)
     assert output.content is not None
     words = (PAGES / "clean.txt").read_text(encoding="utf-8").split()
@@ -161,13 +161,13 @@ def test_a_long_screenshot_is_read_from_the_original_and_nothing_on_a_seam_comes
     (last,) = (place for place in output.places if "quokka" in output.content[place.start : place.end])
     assert last.box is not None
     assert 0.95 < last.box[1] < 0.99
-    assert source.told
+    assert source.fractions
 
 
 def test_a_line_across_two_tiles_keeps_each_of_its_words_once(tmp_path: Path) -> None:
     wide = Image.new("L", (7000, 400), 255)
     wide.paste(lines_of_print(383, 533), (800, 120))
-    (output,) = ImageOcr().digest(shown("frieze.png", encoded(wide, "PNG"), tmp_path))
+    (output,) = ImageOcr().digest(source_of("frieze.png", encoded(wide, "PNG"), tmp_path))
     assert output.content is not None
     words = (PAGES / "clean.txt").read_text(encoding="utf-8").split()
     found = [word for word in output.content.split() if word != "|"]
@@ -182,7 +182,7 @@ def test_without_a_preview_there_is_nothing_to_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", ["", "[]", "{", '{"width":"9","height":null,"frames":"x","format":3}'])
-def test_a_preview_that_tells_nothing_of_the_original_is_read_all_the_same(content: str, tmp_path: Path) -> None:
+def test_a_preview_without_facts_about_the_original_is_read_all_the_same(content: str, tmp_path: Path) -> None:
     source = sample("sign.jpg", tmp_path)
     assert source.preview is not None
     (output,) = ImageOcr().digest(replace(source, preview=replace(source.preview, content=content)))
@@ -190,7 +190,7 @@ def test_a_preview_that_tells_nothing_of_the_original_is_read_all_the_same(conte
     assert "Quetzalpension" in output.content
 
 
-def test_an_engine_that_is_missing_is_told_with_the_files_name(tmp_path: Path) -> None:
+def test_a_missing_engine_is_reported_with_the_files_name(tmp_path: Path) -> None:
     with pytest.raises(EngineUnavailable, match=r"^sign\.jpg: .*rapidocr, tesseract"):
         ImageOcr(OcrSettings(ocr_engine="none")).digest(sample("sign.jpg", tmp_path))
 

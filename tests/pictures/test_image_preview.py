@@ -56,7 +56,7 @@ def test_only_pictures_are_digested() -> None:
     assert not any(ImagePreview().can_digest(replace(file, kind=kind)) for kind in Kind if kind is not Kind.IMAGE)
 
 
-def test_content_tells_what_is_known_in_this_order_and_leaves_out_the_rest(tmp_path: Path) -> None:
+def test_content_lists_known_facts_in_this_order_and_leaves_out_the_rest(tmp_path: Path) -> None:
     assert digest(SAMPLES / "travel.jpg", tmp_path).content == (
         '{"width":96,"height":64,"format":"JPEG","mime":"image/jpeg","title":"Harbour",'
         '"description":"Gulls in the harbour","keywords":["gulls","Ålesund"],"taken":"2024-07-06T12:34:56+02:00",'
@@ -73,11 +73,11 @@ def test_content_tells_what_is_known_in_this_order_and_leaves_out_the_rest(tmp_p
     )
 
 
-def test_the_place_is_kept_to_itself_on_request(tmp_path: Path) -> None:
+def test_the_place_is_left_out_on_request(tmp_path: Path) -> None:
     silent = ImagePreview(tell_place=False)
-    told = json.loads(digest(SAMPLES / "travel.jpg", tmp_path, silent).content or "")
-    assert "place" not in told
-    assert "camera" in told
+    content = json.loads(digest(SAMPLES / "travel.jpg", tmp_path, silent).content or "")
+    assert "place" not in content
+    assert "camera" in content
     assert silent.recipe != ImagePreview().recipe
 
 
@@ -105,8 +105,8 @@ def test_the_parent_process_loads_no_decoder() -> None:
         "import sys; from chyme.pictures.image_preview import ImagePreview; ImagePreview().recipe;"
         "print([name for name in ('PIL', 'pillow_heif', 'cv2', 'numpy', 'av', 'lxml') if name in sys.modules])"
     )
-    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert told.strip() == "[]"
+    output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert output.strip() == "[]"
 
 
 @pytest.fixture
@@ -144,7 +144,7 @@ def test_every_sample_is_shown_by_a_real_child(in_child: Callable[[Path], Output
 
 
 @needs_corpus
-def test_hostile_pictures_harm_nobody(in_child: Callable[[Path], Output]) -> None:
+def test_hostile_pictures_do_no_harm(in_child: Callable[[Path], Output]) -> None:
     hopeless = {
         "bomb_30000x30000_rgb.png": "image_pixels",
         "bomb_60000x60000_1bit.png": "image_pixels",
@@ -174,10 +174,10 @@ def test_the_pictures_of_the_corpus_are_shown_and_left_as_they_were(in_child: Ca
     before = [hashlib.sha256(path.read_bytes()).digest() for path in paths]
     for path in paths:
         output = in_child(path)
-        told = json.loads(output.content or "")
+        content = json.loads(output.content or "")
         sizes = {name: image.size for name, image in pictures_of(output).items()}
         assert max(sizes["preview.jpg"]) <= 2048, path.name
         assert max(sizes["thumbnail.jpg"]) <= 512, path.name
-        assert (told["width"] > told["height"]) == (sizes["preview.jpg"][0] > sizes["preview.jpg"][1]), path.name
-        assert "note" not in told, path.name
+        assert (content["width"] > content["height"]) == (sizes["preview.jpg"][0] > sizes["preview.jpg"][1]), path.name
+        assert "note" not in content, path.name
     assert [hashlib.sha256(path.read_bytes()).digest() for path in paths] == before

@@ -62,16 +62,16 @@ def test_a_drawn_thing_is_found_where_it_stands(name: str, found: str, middle: t
 
 @needs_weights
 @pytest.mark.parametrize("name", ["hills.jpg", "night.jpg", "blue.jpg", "diagram.jpg"])
-def test_nothing_is_found_where_nothing_is(name: str) -> None:
+def test_nothing_is_found_in_pictures_without_objects(name: str) -> None:
     assert detect(name, scene(name), SETTINGS) == []
 
 
 @needs_weights
-def test_what_is_less_sure_than_the_setting_is_left_out() -> None:
+def test_things_less_sure_than_the_setting_are_left_out() -> None:
     unsure = detect("diagram.jpg", scene("diagram.jpg"), replace(SETTINGS, object_confidence=0.05))
     assert unsure
-    assert [one.confidence for one in unsure] == sorted((one.confidence for one in unsure), reverse=True)
-    assert all(one.confidence >= 0.05 for one in unsure)
+    assert [thing.confidence for thing in unsure] == sorted((thing.confidence for thing in unsure), reverse=True)
+    assert all(thing.confidence >= 0.05 for thing in unsure)
 
 
 @needs_weights
@@ -85,7 +85,7 @@ def test_a_person_is_found_in_a_real_photograph(corpus: Path) -> None:
 @needs_weights
 def test_a_cat_is_found_in_a_real_photograph(corpus: Path) -> None:
     path = corpus / "image" / "tika__testGIF.gif"
-    assert [one.name for one in detect(path.name, preview(path), SETTINGS)] == ["cat"]
+    assert [thing.name for thing in detect(path.name, preview(path), SETTINGS)] == ["cat"]
 
 
 @needs_weights
@@ -136,7 +136,7 @@ def test_the_sort_of_picture(name: str, expected: Scene) -> None:
         ("kreuzberg__2305_03393v1_pg9_img.png", False, True),
     ],
 )
-def test_real_pictures_are_told_from_drawn_ones(corpus: Path, name: str, photograph: bool, grey: bool) -> None:
+def test_photographs_are_distinguished_from_drawings(corpus: Path, name: str, photograph: bool, grey: bool) -> None:
     seen = analyse_scene(name, preview(corpus / "image" / name))
     assert (seen.photograph, seen.drawn, seen.grey) == (photograph, not photograph, grey)
 
@@ -156,7 +156,7 @@ def test_a_screenshot_is_a_png_of_exactly_a_screens_size(size: tuple[int, int], 
 
 
 @pytest.mark.parametrize("size", [(1, 1), (1, 500), (500, 1), (2, 2), (30, 100), (63, 300)])
-def test_of_small_pictures_only_the_colour_is_told(size: tuple[int, int]) -> None:
+def test_only_the_colour_of_small_pictures_is_determined(size: tuple[int, int]) -> None:
     out = io.BytesIO()
     picture = Image.new("RGB", size, "red")
     ImageDraw.Draw(picture).line((size[0] // 2, 20, size[0] // 2, 60), fill="black", width=4)

@@ -1,4 +1,4 @@
-"""Objects in a picture, as they are kept."""
+"""Objects in a picture, as they are stored."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def thing(name: str, confidence: float | None, box: Box | None = LEFT) -> Pictur
     return PictureObject(name, "", "", (), box, confidence)
 
 
-def test_a_detected_thing_is_told_in_plain_words() -> None:
+def test_a_detected_thing_is_described_in_plain_words() -> None:
     assert object_from_detector("dog", "animal", 0.9, (0.1, 0.6, 0.3, 0.9)) == PictureObject(
         "dog", "a dog, lower left", "animal", ("dog", "animal"), (0.1, 0.6, 0.3, 0.9), 0.9
     )
@@ -52,22 +52,22 @@ def test_boxes_outside_or_turned_around_are_mended_and_empty_ones_dropped() -> N
 @pytest.mark.parametrize(
     ("name", "category"), [("tv", "electronic"), ("book", "indoor"), ("refrigerator", "appliance")]
 )
-def test_a_screen_or_book_as_large_as_the_picture_is_a_page_and_no_thing(name: str, category: str) -> None:
+def test_a_screen_or_book_as_large_as_the_picture_is_a_page_and_not_a_thing(name: str, category: str) -> None:
     assert object_from_detector(name, category, 0.9, (0.01, 0.02, 0.99, 0.98)) is None
     assert object_from_detector(name, category, 0.9, (0.01, 0.02, 0.5, 0.98)) is not None
     assert object_from_detector("cat", "animal", 0.9, (0.01, 0.02, 0.99, 0.98)) is not None
 
 
-def test_one_thing_seen_twice_is_kept_once_the_surer_one() -> None:
+def test_a_thing_seen_twice_is_kept_once_with_the_higher_confidence() -> None:
     near: Box = (0.11, 0.1, 0.41, 0.4)
     apart: Box = (0.6, 0.6, 0.9, 0.9)
     found = select_objects([thing("dog", 0.7, near), thing("dog", 0.9), thing("dog", 0.8, apart)])
-    assert [(one.confidence, one.box) for one in found] == [(0.9, LEFT), (0.8, apart)]
+    assert [(item.confidence, item.box) for item in found] == [(0.9, LEFT), (0.8, apart)]
 
 
 def test_two_names_for_one_place_are_one_thing_for_a_detector_but_not_for_a_model() -> None:
-    assert [one.name for one in select_objects([thing("bowl", 0.7), thing("cup", 0.9)])] == ["cup"]
-    assert [one.name for one in select_objects([thing("man", None), thing("coat", None)])] == ["man", "coat"]
+    assert [item.name for item in select_objects([thing("bowl", 0.7), thing("cup", 0.9)])] == ["cup"]
+    assert [item.name for item in select_objects([thing("man", None), thing("coat", None)])] == ["man", "coat"]
 
 
 def test_a_large_thing_does_not_hide_a_small_one_of_another_name() -> None:
@@ -104,19 +104,19 @@ def test_articles() -> None:
     ]
 
 
-def test_what_a_model_says_is_cleaned_and_cut() -> None:
-    said = object_from_model(
+def test_text_of_a_model_is_cleaned_and_cut() -> None:
+    cleaned = object_from_model(
         " Big\n\x1b[31m dog\u202e ", "d" * 5000, "ANIMAL", ["Dog", "dog", "", *map(str, range(20))], LEFT
     )
-    assert said is not None
-    assert said.name == "Big [31m dog"
-    assert len(said.description) == 1000
-    assert said.category == "animal"
-    assert said.tags == ("dog", *map(str, range(9)))
-    assert said.confidence is None
+    assert cleaned is not None
+    assert cleaned.name == "Big [31m dog"
+    assert len(cleaned.description) == 1000
+    assert cleaned.category == "animal"
+    assert cleaned.tags == ("dog", *map(str, range(9)))
+    assert cleaned.confidence is None
 
 
-def test_a_thing_without_a_name_is_none() -> None:
+def test_a_thing_without_a_name_is_left_out() -> None:
     assert object_from_model(" \x00 ", "something", "", [], LEFT) is None
 
 
@@ -125,7 +125,7 @@ def test_surrogates_do_not_survive() -> None:
 
 
 class TestScales:
-    """What a model may have meant by its numbers, in a picture of 1600 × 1200."""
+    """Which scale the numbers of a model may have, in a picture of 1600 × 1200."""
 
     size = (1600, 1200)
 
@@ -144,19 +144,19 @@ class TestScales:
             (0.0, 0.0, 0.25, 0.25),
         ]
 
-    def test_what_may_be_either_is_nowhere(self) -> None:
+    def test_numbers_that_may_be_either_give_no_box(self) -> None:
         assert normalise_boxes([(100, 200, 500, 900)], self.size) == [None]
 
-    def test_where_both_mean_the_same_it_does_not_matter(self) -> None:
+    def test_numbers_that_mean_the_same_in_both_scales_are_taken(self) -> None:
         assert normalise_boxes([(100, 200, 500, 900)], (1000, 1000)) == [(0.1, 0.2, 0.5, 0.9)]
 
-    def test_what_can_be_neither_is_nowhere(self) -> None:
+    def test_numbers_that_can_be_neither_give_no_box(self) -> None:
         assert normalise_boxes([(100, 200, 5000, 9000)], self.size) == [None]
 
     def test_without_the_pictures_size_only_thousandths_are_possible(self) -> None:
         assert normalise_boxes([(100, 200, 500, 900), (1, 2)], None) == [(0.1, 0.2, 0.5, 0.9), None]
 
-    def test_half_a_box_is_none(self) -> None:
+    def test_an_incomplete_box_is_no_box(self) -> None:
         assert normalise_boxes([(0.1, 0.2), (), (0.1, 0.2, 0.5, 0.6)], self.size) == [None, None, (0.1, 0.2, 0.5, 0.6)]
 
 

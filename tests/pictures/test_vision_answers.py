@@ -1,4 +1,4 @@
-"""A vision model behind HTTP, however it behaves."""
+"""A vision model behind HTTP, whatever its behaviour."""
 
 from __future__ import annotations
 
@@ -51,16 +51,16 @@ def test_the_model_sees_the_picture_the_key_and_a_schema_and_is_given_no_tools()
     with serving([says(OBJECTS)]) as provider:
         seen = ask_for_objects(FreeCalls(), "pier.jpg", picture, settings(provider.url))
 
-    (asked,) = provider.asked
-    assert [one.name for one in seen.objects] == ["dog"]
-    assert asked.path == "/v1/chat/completions"
-    assert asked.headers["authorization"] == f"Bearer {KEY}"
-    assert asked.pictures == [picture]
-    assert asked.body["model"] == "seer"
-    assert "tools" not in asked.body
-    assert set(asked.body["response_format"]["json_schema"]["schema"]["properties"]) == {"objects"}
-    assert "data, not a message" in asked.words
-    assert "pier.jpg" not in asked.words
+    (request,) = provider.asked
+    assert [thing.name for thing in seen.objects] == ["dog"]
+    assert request.path == "/v1/chat/completions"
+    assert request.headers["authorization"] == f"Bearer {KEY}"
+    assert request.pictures == [picture]
+    assert request.body["model"] == "seer"
+    assert "tools" not in request.body
+    assert set(request.body["response_format"]["json_schema"]["schema"]["properties"]) == {"objects"}
+    assert "data, not a message" in request.words
+    assert "pier.jpg" not in request.words
 
 
 def test_a_caption_comes_with_the_text_that_can_be_read() -> None:
@@ -70,7 +70,7 @@ def test_a_caption_comes_with_the_text_that_can_be_read() -> None:
 
 
 @pytest.mark.parametrize("misfit", [{"objects": [{"called": "dog"}]}, "it is a dog", '{"objects": [', ""])
-def test_an_answer_that_does_not_fit_is_asked_for_once_more_with_the_reason(misfit: object) -> None:
+def test_an_answer_that_does_not_fit_is_requested_once_more_with_the_reason(misfit: object) -> None:
     with serving([says(misfit), says(OBJECTS)]) as provider:
         seen = ask_for_objects(FreeCalls(), "pier.jpg", jpeg(), settings(provider.url))
     assert len(seen.objects) == 1
@@ -112,7 +112,7 @@ def test_a_second_misfit_is_final() -> None:
         (Reply(body=b"?", headers=(*JSON, ("Content-Encoding", "gzip"))), NetworkFailed, "cannot be reached"),
     ],
 )
-def test_a_providers_fault_is_translated_once_and_asked_once(
+def test_a_providers_fault_is_translated_after_one_request(
     reply: Reply, expected: type[DigestError], way_out: str
 ) -> None:
     with serving([reply]) as provider, pytest.raises(expected) as caught:
@@ -143,7 +143,7 @@ def test_a_model_that_goes_on_for_ever_is_left_in_time() -> None:
 
 def test_asking_again_does_not_get_more_time() -> None:
     late = [replace(reply, late=1.0) for reply in (says({"objects": 7}), says(OBJECTS))]
-    with serving(late) as provider, pytest.raises(TimedOut):  # the second is in time for a question of its own
+    with serving(late) as provider, pytest.raises(TimedOut):  # the second would be in time for a separate request
         ask_for_objects(FreeCalls(), "pier.jpg", jpeg(), settings(provider.url, seconds=1.8))
 
 
@@ -158,12 +158,12 @@ def test_a_redirect_is_not_followed(status: int) -> None:
 
 
 @pytest.mark.parametrize("url", ["", "ftp://h/v1", "h/v1", "http://", "http://[::1/v1", "http://h:99999/v1"])
-def test_what_is_no_address_is_named_as_the_setting_to_correct(url: str) -> None:
+def test_an_invalid_address_is_named_as_the_setting_to_correct(url: str) -> None:
     with pytest.raises(EngineUnavailable, match=r"^pier\.jpg: vision_url "):
         ask_for_objects(FreeCalls(), "pier.jpg", jpeg(), settings(url))
 
 
-def test_nobody_there_is_a_network_failure() -> None:
+def test_an_unreachable_provider_is_a_network_failure() -> None:
     with serving([says(OBJECTS)]) as provider:
         pass
     with pytest.raises(NetworkFailed):
@@ -175,8 +175,8 @@ def test_the_key_is_in_no_message_and_no_description(caplog: pytest.LogCaptureFi
     with serving([fails(401, message=f"wrong key {KEY}")]) as provider, pytest.raises(EngineUnavailable) as caught:
         ask_for_objects(FreeCalls(), "pier.jpg", jpeg(), settings(provider.url))
     mine = settings(provider.url)
-    told = [str(caught.value), repr(caught.value), repr(mine), repr(mine.endpoint), mine.fingerprint]
-    assert not any(KEY in one for one in told)
+    texts = [str(caught.value), repr(caught.value), repr(mine), repr(mine.endpoint), mine.fingerprint]
+    assert not any(KEY in text for text in texts)
     assert KEY not in caplog.text
     assert caught.value.__cause__ is None
     assert caught.value.__suppress_context__
@@ -184,7 +184,7 @@ def test_the_key_is_in_no_message_and_no_description(caplog: pytest.LogCaptureFi
 
 @pytest.mark.parametrize("proxy", ["http_proxy", "HTTP_PROXY", "all_proxy"])
 def test_the_environment_adds_no_proxy_and_no_header(proxy: str) -> None:
-    """In a process of its own, whose environment is the subject."""
+    """Runs in its own process, because its environment is what is tested."""
     code = (
         "import sys; from chyme.models.providers.endpoints import VisionSettings\n"
         "from free_calls import FreeCalls\n"
@@ -208,9 +208,9 @@ def test_the_environment_adds_no_proxy_and_no_header(proxy: str) -> None:
         )
     assert done.stdout.strip() == b"1"
     assert trap.asked == []
-    told = str(provider.asked[0].headers)
-    assert "mine" not in told
-    assert "environment" not in told
+    headers = str(provider.asked[0].headers)
+    assert "mine" not in headers
+    assert "environment" not in headers
 
 
 def test_the_client_is_loaded_only_when_a_model_is_asked() -> None:
@@ -218,8 +218,8 @@ def test_the_client_is_loaded_only_when_a_model_is_asked() -> None:
         "import sys, chyme.pictures.vision_model, chyme.pictures.image_objects, chyme.pictures.image_captioning\n"
         "print([name for name in ('pydantic_ai', 'openai', 'httpx2', 'PIL', 'cv2', 'numpy') if name in sys.modules])"
     )
-    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert told.strip() == "[]"
+    output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert output.strip() == "[]"
 
 
 @pytest.mark.parametrize(
@@ -230,7 +230,7 @@ def test_a_jpegs_size_is_read_from_its_header(make: Callable[[int, int], bytes])
 
 
 @pytest.mark.parametrize("data", [b"", b"\xff\xd8", b"\x89PNG\r\n\x1a\n" + bytes(20), b"\xff\xd8" + b"\xff" * 50])
-def test_what_is_no_jpeg_has_no_size(data: bytes) -> None:
+def test_data_that_is_not_jpeg_has_no_size(data: bytes) -> None:
     assert size_of(data) is None
 
 
@@ -242,8 +242,8 @@ def test_large_heic_files_stay_here_and_other_kinds_may_go() -> None:
     assert mine.may_send("image/jpeg", 10**9)
 
 
-def test_the_fingerprint_tells_model_and_place_and_whether_there_is_a_key() -> None:
+def test_the_fingerprint_contains_model_and_place_and_whether_there_is_a_key() -> None:
     mine = settings("http://h:1/v1")
     others = [replace(mine, model="b"), replace(mine, url="http://h:2/v1"), replace(mine, key="")]
-    assert len({one.fingerprint for one in (mine, *others)}) == 4
+    assert len({variant.fingerprint for variant in (mine, *others)}) == 4
     assert replace(mine, key="another").fingerprint == mine.fingerprint

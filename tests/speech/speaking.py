@@ -1,4 +1,4 @@
-"""Recordings whose bytes say who speaks in them, heard by a recogniser that reads instead of listening."""
+"""Recordings whose bytes say who speaks in them, and a recogniser that reads these bytes instead of listening."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from chyme.speech.speaker_embedding import SpeakerEmbedding
 from chyme.speech.transcripts import json_format as transcript
 from chyme.speech.voices import json_format as voices
 
-Heard = tuple[str, float]  # who speaks, and how long
+Speech = tuple[str, float]  # who speaks, and how long
 SOUNDS = {  # cosine with ada: 1, .95, .8, .5, 0, 0
     "ada": (1.0, 0.0, 0.0, 0.0),
     "ada with a cold": (0.95, 0.3122499, 0.0, 0.0),
@@ -34,21 +34,21 @@ SOUNDS = {  # cosine with ada: 1, .95, .8, .5, 0, 0
 }
 
 
-def recording(*spoken: Heard, note: str = "") -> bytes:
-    """A sound file, as far as anybody looks at its beginning."""
-    told = json.dumps({"spoken": spoken, "note": note}).encode()
-    head = struct.pack("<4sI4s4sIHHIIHH", b"RIFF", 36 + len(told), b"WAVE", b"fmt ", 16, 1, 1, 8000, 8000, 1, 8)
-    return head + struct.pack("<4sI", b"data", len(told)) + told
+def recording(*spoken: Speech, note: str = "") -> bytes:
+    """Bytes that begin like a sound file."""
+    payload = json.dumps({"spoken": spoken, "note": note}).encode()
+    head = struct.pack("<4sI4s4sIHHIIHH", b"RIFF", 36 + len(payload), b"WAVE", b"fmt ", 16, 1, 1, 8000, 8000, 1, 8)
+    return head + struct.pack("<4sI", b"data", len(payload)) + payload
 
 
-def heard(source: Source) -> dict[str, Any]:
+def read_recording(source: Source) -> dict[str, Any]:
     with source.open() as stream:
         return dict(json.loads(stream.read()[44:]))
 
 
 def listen(source: Source, model: str = "ear") -> list[Output]:
-    """One sentence and one voice for each who speaks; without any, nothing."""
-    spoken: list[Heard] = heard(source)["spoken"]
+    """One sentence and one voice for each speaker; nothing without speakers."""
+    spoken: list[Speech] = read_recording(source)["spoken"]
     if not spoken:
         return [Output("speech-recognition", None)]
     labels = [f"speaker-{number}" for number, _ in enumerate(spoken, 1)]
@@ -73,7 +73,7 @@ class Listening:
             self.bench.database.read, SqliteIndex(self.bench.database.read), form_of=self.bench.rules.form_of
         )
 
-    def drop(self, name: str, *spoken: Heard, note: str = "") -> int:
+    def drop(self, name: str, *spoken: Speech, note: str = "") -> int:
         """A recording, digested."""
         file_id = self.bench.drop(name, recording(*spoken, note=note))
         self.bench.process(file_id)
@@ -85,7 +85,7 @@ class Listening:
         return list(json.loads(content)["speakers"])
 
     def persons(self, file_id: int) -> list[int]:
-        """Who speaks in a file, in order."""
+        """The ids of the people who speak in a file, in order."""
         return [speaker["person_id"] for speaker in self.told(file_id)]
 
     def voice(self, file_id: int, number: int = 0) -> str:

@@ -11,7 +11,7 @@ import pytest
 from free_calls import FreeCalls
 from model_server import Answer, ModelServer, drips, hangs, says
 from pydantic import BaseModel
-from speech_server import Reply as Heard
+from speech_server import Reply as SpeechReply
 from speech_server import serving
 from waiting import AMPLE, wait_until
 
@@ -25,9 +25,9 @@ from chyme.speech.recognition.remote_recogniser import transcribe
 from chyme.speech.recognition.settings import SpeechEndpoint
 from chyme.speech.recognition.voice_activity import SpeechSpan
 
-pytestmark = pytest.mark.slow  # a little each, and they are many
+pytestmark = pytest.mark.slow  # each takes a little, and there are many
 
-PATIENCE = 1500.0  # seconds an answer may take: far more than AMPLE, so that whoever ends before was let go
+PATIENCE = 1500.0  # seconds an answer may take: far more than AMPLE, so a call that ends earlier was cancelled
 
 
 class Found(BaseModel):
@@ -35,7 +35,7 @@ class Found(BaseModel):
 
 
 class Patient(FreeCalls):
-    """Every call must wait for a minute."""
+    """Every call must wait for its turn for PATIENCE seconds."""
 
     def begin(self, question: Question) -> Ticket | Reply:
         super().begin(question)
@@ -43,7 +43,7 @@ class Patient(FreeCalls):
 
 
 class Thread:
-    """Somebody who asks, and what comes out."""
+    """A thread that makes a call, and the error it ends with."""
 
     def __init__(self, asks: Callable[[], object]) -> None:
         self.raised: BaseException | None = None
@@ -61,7 +61,7 @@ class Thread:
         return not self._thread.is_alive()
 
 
-def asked(server: ModelServer, calls: FreeCalls, provider: str = "openai") -> Found:
+def ask_for_title(server: ModelServer, calls: FreeCalls, provider: str = "openai") -> Found:
     url = server.url if provider == "openai" else server.url.removesuffix("/v1")
     there = Endpoint(url, "gemini-2.5-flash", "key", PATIENCE, "llm", "text", provider)
     return ask(there, calls, "a.txt", "b", "c", Found)
@@ -78,10 +78,10 @@ def is_stop(error: BaseException | None) -> bool:
 
 @pytest.mark.parametrize("provider", ["openai", "google", "anthropic"])
 @pytest.mark.parametrize("answer", [hangs(), drips()], ids=["hangs", "drips"])
-def test_whoever_waits_for_an_answer_is_let_go_at_once(provider: str, answer: Answer) -> None:
+def test_a_call_that_waits_for_an_answer_is_cancelled_at_once(provider: str, answer: Answer) -> None:
     calls = FreeCalls()
     with ModelServer([answer]) as server:
-        thread = Thread(lambda: asked(server, calls, provider))
+        thread = Thread(lambda: ask_for_title(server, calls, provider))
         assert until(lambda: server.count == 1)
         with cancel_calls():
             assert thread.ended()
@@ -91,10 +91,10 @@ def test_whoever_waits_for_an_answer_is_let_go_at_once(provider: str, answer: An
     assert (calls.well, calls.ill) == ([], [])
 
 
-def test_whoever_waits_for_leave_is_let_go_and_nothing_is_sent() -> None:
+def test_a_call_that_waits_for_its_turn_is_cancelled_and_nothing_is_sent() -> None:
     calls = Patient()
     with ModelServer([says({"title": "Lease"})]) as server:
-        thread = Thread(lambda: asked(server, calls))
+        thread = Thread(lambda: ask_for_title(server, calls))
         assert until(lambda: len(calls.questions) == 1)
         with cancel_calls():
             assert thread.ended()
@@ -108,35 +108,35 @@ def test_a_call_that_begins_while_chyme_stops_is_not_made_and_later_ones_are() -
     with ModelServer([says({"title": "Lease"})]) as server:
         with cancel_calls():
             with pytest.raises(ChymeError) as caught, cancel_calls():
-                asked(server, calls)
+                ask_for_title(server, calls)
             with pytest.raises(ChymeError, match="shutting down"):
-                asked(server, calls)
+                ask_for_title(server, calls)
         assert is_stop(caught.value)
         assert (server.count, calls.questions) == (0, [])
-        assert asked(server, calls).title == "Lease"
+        assert ask_for_title(server, calls).title == "Lease"
 
 
-def test_an_end_that_cannot_be_kept_ends_the_call_all_the_same() -> None:
+def test_a_call_ends_even_if_its_end_cannot_be_recorded() -> None:
     class Full(FreeCalls):
         def end(self, ticket: Ticket, end: CallEnd) -> None:
             raise ChymeError("no room")
 
     with ModelServer([hangs()]) as server:
-        thread = Thread(lambda: asked(server, Full()))
+        thread = Thread(lambda: ask_for_title(server, Full()))
         assert until(lambda: server.count == 1)
         with cancel_calls():
             assert thread.ended()
     assert is_stop(thread.raised)
 
 
-def test_sound_on_its_way_is_not_waited_for_either(tmp_path: Path) -> None:
+def test_a_request_with_sound_is_cancelled_too(tmp_path: Path) -> None:
     sound = b"fLaC of no matter"
     (tmp_path / "piece-0001.flac").write_bytes(sound)
     span = (SpeechSpan(0.0, 6.0),)
     piece = Piece("piece-0001.flac", len(sound), hashlib.sha256(sound).hexdigest(), span, span)
     write_index(tmp_path, PreparedRecording(6.0, (piece,)))
     calls = FreeCalls()
-    with serving([Heard(hang=True)]) as service:
+    with serving([SpeechReply(hang=True)]) as service:
         endpoint = SpeechEndpoint(service.url, "whisper-1", "key", PATIENCE)
         thread = Thread(lambda: transcribe(calls, "a.mp3", tmp_path, endpoint, "", lambda _part: None))
         assert until(lambda: len(service.sent) == 1)

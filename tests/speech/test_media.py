@@ -37,7 +37,7 @@ def sample(name: str, limits: MediaLimits | None = None) -> Preview:
 
 
 def picture(found: Preview, name: str) -> Image.Image:
-    return Image.open(io.BytesIO(next(one.data for one in found.artifacts if one.filename == name)))
+    return Image.open(io.BytesIO(next(artifact.data for artifact in found.artifacts if artifact.filename == name)))
 
 
 @pytest.mark.parametrize(("name", "kind"), [("a.weba", Kind.AUDIO), ("a.mka", Kind.AUDIO), ("a.webm", Kind.VIDEO)])
@@ -136,7 +136,7 @@ def test_channels_that_cancel_each_other_are_still_heard() -> None:
     assert content["loudest"] == pytest.approx(-6.0, abs=0.1)
 
 
-def test_numbers_that_are_none_do_no_harm() -> None:
+def test_samples_that_are_not_numbers_do_no_harm() -> None:
     tone = numpy.zeros((2, 4000), numpy.float32)
     tone[1, 100] = numpy.nan
     tone[0, 200] = numpy.inf
@@ -230,7 +230,7 @@ def test_tags_are_cleaned_and_cut_at_a_word() -> None:
     assert long.endswith("word…")
 
 
-def test_only_telling_tags_are_told_and_a_clock_that_was_never_set_is_not() -> None:
+def test_only_useful_tags_are_listed_and_a_clock_that_was_never_set_is_not() -> None:
     found = tags_in([{"ENCODER": "Lavf", "TITLE": "T", "creation_time": "1904-01-01T00:00:00Z"}, {"title": "U"}], 500)
     assert found == {"title": "T"}
 
@@ -247,7 +247,7 @@ def test_a_song_with_a_cover_is_sound_with_a_picture() -> None:
     found = sample("cover.mp3")
     assert "video" not in found.content
     assert found.content["cover"] == "cover.jpg"
-    assert [one.filename for one in found.artifacts] == ["cover.jpg", "thumbnail.jpg"]
+    assert [artifact.filename for artifact in found.artifacts] == ["cover.jpg", "thumbnail.jpg"]
     assert picture(found, "cover.jpg").size == (120, 120)
     red, green, blue = picture(found, "cover.jpg").convert("RGB").getpixel((5, 5))  # type: ignore[misc]
     assert (red < 30, 100 < green < 150, 100 < blue < 150) == (True, True, True)
@@ -282,11 +282,11 @@ def test_the_poster_is_not_one_of_the_black_frames_at_the_beginning() -> None:
     assert found.content["duration"] == pytest.approx(3.0, abs=0.01)
     assert found.content["poster_second"] >= 1.0
     assert found.content["poster"] == "poster.jpg"
-    assert [one.filename for one in found.artifacts] == ["poster.jpg", "thumbnail.jpg"]
+    assert [artifact.filename for artifact in found.artifacts] == ["poster.jpg", "thumbnail.jpg"]
     assert numpy.asarray(picture(found, "poster.jpg")).mean() > 50
 
 
-def test_video_and_sound_of_a_film_are_told_with_its_chapters() -> None:
+def test_video_and_sound_of_a_film_are_described_with_its_chapters() -> None:
     content = sample("mill.mp4").content
     video = {key: content["video"][key] for key in ("codec", "width", "height", "rotation", "fps")}
     assert video == {"codec": "mpeg4", "width": 160, "height": 120, "rotation": 0, "fps": 10.0}
@@ -322,9 +322,9 @@ def test_a_turned_film_stands_upright() -> None:
 def test_every_orientation_stands_as_a_player_shows_it(degrees: int, mirrored: bool) -> None:
     data = film(frames=3, degrees=degrees, mirrored=mirrored)
     poster = picture(look(data), "poster.jpg").convert("L")
-    shown = Image.new("L", (64, 32))
-    shown.paste(255, (0, 0, 16, 8))
-    expected = shown.rotate(degrees, expand=True)
+    stored = Image.new("L", (64, 32))
+    stored.paste(255, (0, 0, 16, 8))
+    expected = stored.rotate(degrees, expand=True)
     if mirrored:
         expected = expected.transpose(Image.Transpose.FLIP_LEFT_RIGHT)
     assert poster.size == expected.size
@@ -360,8 +360,8 @@ def film(
         if lit:
             stream.gop_size = 1
         for number in range(frames):
-            shown = image if lit is None or number in lit else Image.new("RGB", size)
-            frame = av.VideoFrame.from_ndarray(numpy.asarray(shown))
+            drawn = image if lit is None or number in lit else Image.new("RGB", size)
+            frame = av.VideoFrame.from_ndarray(numpy.asarray(drawn))
             frame.pts, frame.time_base = number, Fraction(1, 10)
             container.mux(stream.encode(frame))
         container.mux(stream.encode(None))
@@ -374,7 +374,7 @@ def test_oblong_pixels_are_shown_in_their_true_shape() -> None:
     assert picture(found, "poster.jpg").size == (128, 32)
 
 
-def test_frames_beyond_the_limit_are_not_decoded_and_the_rest_is_told() -> None:
+def test_frames_beyond_the_limit_are_not_decoded_and_the_rest_is_described() -> None:
     found = sample("mill.mp4", MediaLimits(video_pixels=160 * 120 - 1))
     assert found.artifacts == ()
     assert "video_pixels" in found.content["note"]
@@ -390,7 +390,7 @@ def test_a_film_all_black_still_gets_a_poster() -> None:
 # Broken, cut, locked, empty
 
 
-def test_a_cut_film_tells_what_is_there() -> None:
+def test_a_cut_film_is_described_as_far_as_it_goes() -> None:
     content = sample("cut.mp4").content
     assert 1 < content["duration"] < 2.5
     assert "cut short" in content["note"]
@@ -434,7 +434,7 @@ def test_a_file_with_neither_sound_nor_pictures_completes_with_a_note() -> None:
     assert found.artifacts == ()
 
 
-def test_a_protected_song_tells_what_is_known() -> None:
+def test_a_protected_song_is_described_by_what_is_known() -> None:
     data = (SAMPLES / "song.m4a").read_bytes()
     locked = data.replace(b"mp4a", b"drms", 1)
     content = look(locked, "bought.m4a").content
@@ -464,12 +464,12 @@ def test_noise_in_a_file_never_comes_out_as_an_exception_of_a_library(name: str)
 
 @pytest.fixture
 def visited() -> Iterator[tuple[str, list[str]]]:
-    """An address on this machine, and who asked there."""
-    asked: list[str] = []
+    """An address on this machine, and the paths requested there."""
+    requests: list[str] = []
 
     class Listener(http.server.BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            asked.append(self.path)
+            requests.append(self.path)
             self.send_error(404)
 
         def log_message(self, *_: object) -> None:
@@ -478,7 +478,7 @@ def visited() -> Iterator[tuple[str, list[str]]]:
     server = http.server.HTTPServer(("127.0.0.1", 0), Listener)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
-    yield f"http://127.0.0.1:{server.server_port}", asked
+    yield f"http://127.0.0.1:{server.server_port}", requests
     server.shutdown()
     thread.join()
     server.server_close()
@@ -497,7 +497,7 @@ PLAYLISTS = {
 
 @pytest.mark.parametrize("name", PLAYLISTS)
 def test_a_playlist_opens_nothing(name: str, visited: tuple[str, list[str]], tmp_path: Path) -> None:
-    address, asked = visited
+    address, requests = visited
     neighbour = tmp_path / "neighbour.wav"
     neighbour.write_bytes((SAMPLES / "song.wav").read_bytes())
     for target in (f"{address}/secret.ts", str(neighbour), f"file://{neighbour}", "/etc/hostname"):
@@ -509,4 +509,4 @@ def test_a_playlist_opens_nothing(name: str, visited: tuple[str, list[str]], tmp
             build_preview(recording, MediaLimits(), lambda fraction: None)
         kind, _ = identify(name, data, len(data), lambda at, length, data=data: data[at : at + length])  # type: ignore[misc]
         assert kind is Kind.TEXT
-    assert asked == []
+    assert requests == []

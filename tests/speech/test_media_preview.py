@@ -42,8 +42,8 @@ def in_child(_config: dict[str, object]) -> dict[str, Digester]:
 def content_of(outputs: list[Output]) -> dict[str, Any]:
     (output,) = outputs
     assert output.name == "media-preview"
-    told: dict[str, Any] = json.loads(output.content or "")
-    return told
+    content: dict[str, Any] = json.loads(output.content or "")
+    return content
 
 
 def test_only_audio_and_video_are_digested(tmp_path: Path) -> None:
@@ -56,27 +56,27 @@ def test_a_song_and_a_film_come_out_as_compact_json_with_their_pictures(tmp_path
     assert song.content is not None
     assert "Überfahrt" in song.content
     assert ", " not in song.content
-    assert [one.filename for one in song.artifacts] == ["cover.jpg", "thumbnail.jpg"]
+    assert [artifact.filename for artifact in song.artifacts] == ["cover.jpg", "thumbnail.jpg"]
     (film,) = MediaPreview().digest(source_of(SAMPLES / "mill.mp4", tmp_path))
-    assert [one.filename for one in film.artifacts] == ["poster.jpg", "thumbnail.jpg"]
-    told = content_of([film])
-    assert list(told) == [
+    assert [artifact.filename for artifact in film.artifacts] == ["poster.jpg", "thumbnail.jpg"]
+    content = content_of([film])
+    assert list(content) == [
         *("duration", "container", "video", "audio", "tags", "chapters"),
         *("peaks", "silent", "loudest", "poster", "poster_second"),
     ]
-    assert len(told["peaks"]) <= 1000
-    assert all(0 <= peak <= 100 for peak in told["peaks"])
+    assert len(content["peaks"]) <= 1000
+    assert all(0 <= peak <= 100 for peak in content["peaks"])
 
 
-def test_where_a_film_was_taken_is_kept_only_when_that_is_wanted(tmp_path: Path) -> None:
+def test_the_place_of_a_film_is_kept_only_when_wanted(tmp_path: Path) -> None:
     path = tmp_path / "here.mov"
     with av.open(SAMPLES / "mill.mp4") as film, av.open(path, "w", format="mov") as copy:
         copy.metadata["location"] = "+54.1000+012.1000/"
         (stream,) = film.streams.video
-        kept = copy.add_stream_from_template(stream)
+        copied = copy.add_stream_from_template(stream)
         for packet in film.demux(stream):
             if packet.dts is not None:
-                packet.stream = kept
+                packet.stream = copied
                 copy.mux(packet)
     source = source_of(path, tmp_path)
     assert content_of(MediaPreview().digest(source))["place"] == {"latitude": 54.1, "longitude": 12.1}
@@ -97,7 +97,7 @@ def test_limits_come_by_the_constructor_and_count_in_the_recipe(tmp_path: Path) 
     assert small.recipe != MediaPreview().recipe
 
 
-def test_progress_is_told_on_the_way(tmp_path: Path) -> None:
+def test_progress_is_reported_on_the_way(tmp_path: Path) -> None:
     long = tmp_path / "long.wav"
     data = (SAMPLES / "song.wav").read_bytes()
     at = data.index(b"data")
@@ -114,8 +114,8 @@ def test_the_parent_process_loads_no_decoder() -> None:
         "import sys; from chyme.speech.media_preview import MediaPreview; MediaPreview().recipe;"
         "print([name for name in ('av', 'numpy', 'PIL') if name in sys.modules])"
     )
-    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert told.strip() == "[]"
+    output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert output.strip() == "[]"
 
 
 # In a real child

@@ -1,4 +1,4 @@
-"""What a person decides about people holds in every file, in the index and in the digests, and can be undone."""
+"""A user's decisions about people apply in every file, in the index and in the digests, and can be undone."""
 
 from __future__ import annotations
 
@@ -49,19 +49,19 @@ def test_a_name_is_shown_and_found_in_every_file_at_once(vault: Listening) -> No
     assert vault.problems() == []
 
 
-def test_the_transcript_comes_with_the_names_of_those_who_have_one(vault: Listening) -> None:
+def test_the_transcript_comes_with_the_names_of_named_speakers(vault: Listening) -> None:
     vault.drop("one.wav", ADA, BOB)
     vault.people.name("2", "Bob")
-    told = vault.documents.transcript("one.wav")
+    answer = vault.documents.transcript("one.wav")
 
-    assert told is not None
-    assert [segment.text for segment in told[0].segments] == ["I am ada.", "I am bob."]
-    assert told[1] == {"speaker-2": "Bob"}
+    assert answer is not None
+    assert [segment.text for segment in answer[0].segments] == ["I am ada.", "I am bob."]
+    assert answer[1] == {"speaker-2": "Bob"}
     vault.drop("silence.wav")
     assert vault.documents.transcript("silence.wav") is None
 
 
-def test_a_hit_tells_who_speaks_where_they_have_a_name(vault: Listening) -> None:
+def test_a_hit_names_its_speaker_if_they_have_a_name(vault: Listening) -> None:
     vault.drop("one.wav", ADA, BOB)
     vault.people.name("2", "Robert")
     (hit,) = vault.index.search("bob").hits
@@ -72,7 +72,7 @@ def test_a_hit_tells_who_speaks_where_they_have_a_name(vault: Listening) -> None
     assert (hit.why, hit.snippet.text) == (("name",), "Robert")
 
 
-def test_names_must_be_names_and_nobody_elses(vault: Listening) -> None:
+def test_names_must_be_valid_and_unique(vault: Listening) -> None:
     vault.drop("one.wav", ADA, BOB)
     vault.people.name("1", "Ada")
     for name in ("", "  ", "42", "Person 7", "new", "a\tb\x07", "x" * 101, "\u202eeve"):
@@ -97,19 +97,19 @@ def test_unnaming_takes_the_word_out_of_the_index(vault: Listening) -> None:
 
 
 def test_merging_gives_all_voices_to_one_and_both_sounds_are_known_afterwards(vault: Listening) -> None:
-    one = vault.drop("one.wav", ADA, BOB)
+    first = vault.drop("one.wav", ADA, BOB)
     vault.people.name("1", "Ada")
     done = vault.people.merge("ada", ["2"])
 
     assert done.what == "merged Person 2 into Ada"
-    assert vault.persons(one) == [1, 1]
+    assert vault.persons(first) == [1, 1]
     assert names(vault) == {1: "Ada"}
     assert vault.persons(vault.drop("two.wav", BOB)) == [1]
     assert vault.persons(vault.drop("three.wav", COLD)) == [1]
     assert vault.problems() == []
 
 
-def test_an_unnamed_person_takes_the_name_of_whom_it_is_merged_with(vault: Listening) -> None:
+def test_an_unnamed_person_takes_the_name_of_the_person_merged_into_it(vault: Listening) -> None:
     vault.drop("one.wav", ADA, BOB, CAROL)
     vault.people.name("2", "Bob")
     assert vault.people.merge("1", ["Bob"]).what == "merged Bob into Person 1, now called Bob"
@@ -125,16 +125,16 @@ def test_an_unnamed_person_takes_the_name_of_whom_it_is_merged_with(vault: Liste
 
 
 def test_undoing_a_merge_gives_back_what_joined_meanwhile(vault: Listening) -> None:
-    one = vault.drop("one.wav", ADA, BOB)
+    first = vault.drop("one.wav", ADA, BOB)
     vault.people.name("1", "Ada")
     vault.people.name("2", "Bob")
     vault.people.merge("1", ["2"])
-    two = vault.drop("two.wav", BOB)
-    assert vault.persons(two) == [1]
+    second = vault.drop("two.wav", BOB)
+    assert vault.persons(second) == [1]
     assert vault.found("person:ada") == ["one.wav", "two.wav"]
     assert vault.people.undo().what == "merged Bob into Ada"
 
-    assert (vault.persons(one), vault.persons(two)) == ([1, 2], [2])
+    assert (vault.persons(first), vault.persons(second)) == ([1, 2], [2])
     assert names(vault) == {1: "Ada", 2: "Bob"}
     assert vault.found("person:ada") == ["one.wav"]
     assert vault.found("person:bob") == ["one.wav", "two.wav"]
@@ -162,23 +162,23 @@ def test_splitting_makes_a_new_person_who_is_recognised_from_then_on(vault: List
 
 
 def test_split_refuses_strangers_and_everything(vault: Listening) -> None:
-    one = vault.drop("one.wav", ADA, BOB)
+    first = vault.drop("one.wav", ADA, BOB)
     with pytest.raises(UsageError, match=r"voice 2 \(one.wav, speaker-2\) is not one of Person 1's"):
-        vault.people.split("1", [vault.voice(one, 1)])
+        vault.people.split("1", [vault.voice(first, 1)])
     with pytest.raises(UsageError, match="nothing would be left"):
-        vault.people.split("1", [vault.voice(one), "one.wav:speaker-1"])
+        vault.people.split("1", [vault.voice(first), "one.wav:speaker-1"])
     with pytest.raises(UsageError, match="77: is no voice"):
         vault.people.split("1", ["77"])
 
 
-def test_a_voice_moves_to_somebody_known_or_new_and_back(vault: Listening) -> None:
-    one, two = vault.drop("one.wav", ADA, BOB), vault.drop("two.wav", COLD)
+def test_a_voice_moves_to_a_known_or_new_person_and_back(vault: Listening) -> None:
+    first, second = vault.drop("one.wav", ADA, BOB), vault.drop("two.wav", COLD)
     vault.people.name("2", "Bob")
-    assert vault.people.move(vault.voice(two), "Bob").what == "moved voice 3 from Person 1 to Bob"
-    assert (vault.persons(one), vault.persons(two)) == ([1, 2], [2])
+    assert vault.people.move(vault.voice(second), "Bob").what == "moved voice 3 from Person 1 to Bob"
+    assert (vault.persons(first), vault.persons(second)) == ([1, 2], [2])
     assert vault.found("bob person:bob") == ["one.wav", "two.wav"]
-    assert vault.people.move(vault.voice(two), "new").what == "moved voice 3 from Bob to Person 3"
-    assert vault.persons(two) == [3]
+    assert vault.people.move(vault.voice(second), "new").what == "moved voice 3 from Bob to Person 3"
+    assert vault.persons(second) == [3]
     with pytest.raises(UsageError, match="the only one of Person 3 already"):
         vault.people.move("3", "new")
     with pytest.raises(UsageError, match="is Person 3's already"):
@@ -186,24 +186,24 @@ def test_a_voice_moves_to_somebody_known_or_new_and_back(vault: Listening) -> No
     vault.people.undo()
     vault.people.undo()
 
-    assert vault.persons(two) == [1]
+    assert vault.persons(second) == [1]
     assert names(vault) == {1: None, 2: "Bob"}
     assert vault.problems() == []
 
 
 def test_a_decision_outlives_the_digest_it_was_made_on(vault: Listening) -> None:
-    one, two = vault.drop("one.wav", ADA), vault.drop("two.wav", COLD)
+    first, second = vault.drop("one.wav", ADA), vault.drop("two.wav", COLD)
     vault.people.move("2", "new")
     vault.people.name("2", "Cold Ada")
-    for file_id in (one, two):
+    for file_id in (first, second):
         vault.bench.process(file_id, Again(Mode.RESET))
     vault.drop("two.wav", COLD, note="other tags")
 
-    assert (vault.persons(one), vault.persons(two)) == ([1], [2])
+    assert (vault.persons(first), vault.persons(second)) == ([1], [2])
     assert vault.found('person:"cold ada"') == ["two.wav"]
     vault.people.undo()
     vault.people.undo()
-    assert vault.persons(two) == [1]
+    assert vault.persons(second) == [1]
     assert vault.problems() == []
 
 
@@ -221,7 +221,7 @@ def test_undo_goes_back_step_by_step_and_says_what_it_undid(vault: Listening) ->
         vault.people.undo()
 
 
-def test_what_cannot_be_undone_any_more_is_said_and_does_not_stand_in_the_way(vault: Listening) -> None:
+def test_a_change_that_cannot_be_undone_any_more_is_reported_and_does_not_block_others(vault: Listening) -> None:
     vault.drop("one.wav", ADA)
     vault.drop("two.wav", BOB)
     vault.people.name("1", "Ada")
@@ -237,7 +237,7 @@ def test_what_cannot_be_undone_any_more_is_said_and_does_not_stand_in_the_way(va
     assert vault.problems() == []
 
 
-def test_a_name_that_is_anothers_now_is_not_taken_back(vault: Listening) -> None:
+def test_a_name_that_belongs_to_another_person_now_is_not_restored(vault: Listening) -> None:
     vault.drop("one.wav", ADA, BOB)
     vault.people.name("1", "Ada")
     vault.people.remove_name("1")
@@ -248,7 +248,7 @@ def test_a_name_that_is_anothers_now_is_not_taken_back(vault: Listening) -> None
     assert names(vault) == {1: None, 2: "Ada"}
 
 
-def test_somebody_heard_nowhere_can_be_removed_and_brought_back(vault: Listening) -> None:
+def test_a_person_without_voices_can_be_removed_and_restored(vault: Listening) -> None:
     vault.drop("one.wav", ADA)
     vault.people.name("1", "Ada")
     with pytest.raises(UsageError, match="Ada has 1 voice"):
@@ -264,14 +264,14 @@ def test_somebody_heard_nowhere_can_be_removed_and_brought_back(vault: Listening
     assert vault.problems() == []
 
 
-def test_somebody_is_shown_with_where_they_are_heard_and_how_they_begin(vault: Listening) -> None:
+def test_a_person_is_shown_with_the_places_and_first_words_of_their_voices(vault: Listening) -> None:
     vault.drop("b/two.wav", BOB, COLD)
     vault.drop("a/one.wav", ADA)
     vault.people.name("2", "Ada")
-    shown = vault.people.show("ada")
+    details = vault.people.show("ada")
 
-    assert shown.person.files == 2
-    assert [(voice.path, voice.speaker, voice.seconds, voice.words) for voice in shown.voices] == [
+    assert details.person.files == 2
+    assert [(voice.path, voice.speaker, voice.seconds, voice.words) for voice in details.voices] == [
         ("a/one.wav", "speaker-1", 30.0, "I am ada."),
         ("b/two.wav", "speaker-2", 20.0, "I am ada with a cold."),
     ]
@@ -281,7 +281,7 @@ def test_somebody_is_shown_with_where_they_are_heard_and_how_they_begin(vault: L
         vault.people.show("adda")
 
 
-def test_who_is_meant_must_be_clear(vault: Listening) -> None:
+def test_an_ambiguous_name_is_refused(vault: Listening) -> None:
     vault.drop("one.wav", ADA, BOB)
     vault.people.name("1", "Ada Lovelace")
     vault.people.name("2", "Ada Byron")
@@ -291,23 +291,23 @@ def test_who_is_meant_must_be_clear(vault: Listening) -> None:
     assert vault.people.show("byron").person.id == 2
 
 
-def test_whoever_watches_learns_of_a_decision(vault: Listening) -> None:
+def test_a_decision_is_recorded_as_events(vault: Listening) -> None:
     vault.drop("one.wav", ADA)
     newest = events.list_after(vault.bench.db, 0)[-1][0]
     vault.people.name("1", "Ada")
 
-    told = [(type_, path, detail) for _, _, type_, path, _, _, detail in events.list_after(vault.bench.db, newest)]
-    assert told == [("person", None, "named Person 1 Ada"), ("person", "one.wav", "named Person 1 Ada")]
+    recorded = [(type_, path, detail) for _, _, type_, path, _, _, detail in events.list_after(vault.bench.db, newest)]
+    assert recorded == [("person", None, "named Person 1 Ada"), ("person", "one.wav", "named Person 1 Ada")]
 
 
 def test_nothing_is_digested_again_because_of_a_decision(vault: Listening) -> None:
-    one = vault.drop("one.wav", ADA, BOB)
+    first = vault.drop("one.wav", ADA, BOB)
     vault.people.merge("1", ["2"])
-    vault.bench.process(one)
+    vault.bench.process(first)
 
     assert vault.ear.calls == 1
-    assert vault.bench.digest(one, SPEAKERS) == ("completed", None, 1)
-    assert vault.bench.state(one) == "completed"
+    assert vault.bench.digest(first, SPEAKERS) == ("completed", None, 1)
+    assert vault.bench.state(first) == "completed"
 
 
 def test_a_refused_decision_changes_nothing(vault: Listening) -> None:
@@ -347,11 +347,11 @@ def test_decisions_of_another_process_and_new_files_get_along(vault: Listening) 
     assert vault.problems() == []
 
 
-def test_what_was_skipped_stays_told_when_people_change(vault: Listening) -> None:
-    one = vault.drop("one.wav", ADA, ("bob", 1.0), CAROL)
+def test_skipped_speakers_stay_listed_when_people_change(vault: Listening) -> None:
+    first = vault.drop("one.wav", ADA, ("bob", 1.0), CAROL)
     vault.people.merge("1", ["2"])
-    content = vault.bench.content(one, SPEAKERS)
+    content = vault.bench.content(first, SPEAKERS)
 
     assert content is not None
     assert [row["speaker"] for row in json.loads(content)["skipped"]] == ["speaker-2"]
-    assert vault.persons(one) == [1, 1]
+    assert vault.persons(first) == [1, 1]

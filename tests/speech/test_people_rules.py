@@ -1,4 +1,4 @@
-"""Which voice belongs to whom, and whom a name means: decided without a database."""
+"""Which voice belongs to which person, and which person a name refers to: decided without a database."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ PEOPLE = [Person(1, "Ada Lovelace"), Person(2, "José"), Person(3, "山田太郎
 
 
 def at(degrees: float) -> tuple[float, float]:
-    """A sound; two are as alike as the angle between them is small."""
+    """A sound: the smaller the angle between two sounds, the more alike they are."""
     return math.cos(math.radians(degrees)), math.sin(math.radians(degrees))
 
 
@@ -44,7 +44,7 @@ def known(id_: int, degrees: float, person_id: int, speaker: str = "speaker-1", 
     return KnownVoice(id_, speaker, 10.0, model, at(degrees), 10 + id_, person_id)
 
 
-def test_nobody_is_known_at_first() -> None:
+def test_no_person_is_known_at_first() -> None:
     assert assign_voices([voice(0), voice(90, "speaker-2")], [], {}, 0.75) == [
         VoiceAssignment(voice(0)),
         VoiceAssignment(voice(90, "speaker-2")),
@@ -65,13 +65,13 @@ def test_the_most_alike_pair_comes_first_and_a_person_is_taken_once() -> None:
     assert (first.person_id, first.group_id) == (2, 3)
 
 
-def test_a_voice_of_the_file_stays_whose_it_was_though_another_sounds_more_alike() -> None:
+def test_a_voice_of_the_file_keeps_its_person_though_another_sounds_more_alike() -> None:
     groups = {"m": [VoiceGroup(11, 1, at(10)), VoiceGroup(12, 2, at(0))]}
 
     assert assign_voices([voice(0)], [known(1, 10, 1)], groups, 0.75) == [VoiceAssignment(voice(0), 1, 1, 11)]
 
 
-def test_kept_voices_take_their_persons_so_that_no_other_speaker_does() -> None:
+def test_known_voices_take_their_persons_before_other_speakers_do() -> None:
     before = [known(1, 0, 1)]
     groups = {"m": [VoiceGroup(11, 1, at(0))]}
     placed = assign_voices([voice(0, "speaker-2"), voice(1)], before, groups, 0.75)
@@ -82,11 +82,11 @@ def test_kept_voices_take_their_persons_so_that_no_other_speaker_does() -> None:
 
 def test_another_model_goes_by_label_and_length() -> None:
     before = [known(1, 0, 7), known(2, 90, 8, "speaker-2")]
-    heard = [voice(50, model="n"), voice(120, "speaker-2", 30.0, "n")]
-    placed = assign_voices(heard, before, {"n": [VoiceGroup(5, 7, at(52)), VoiceGroup(6, 8, at(50))]}, 0.75)
+    voices = [voice(50, model="n"), voice(120, "speaker-2", 30.0, "n")]
+    placed = assign_voices(voices, before, {"n": [VoiceGroup(5, 7, at(52)), VoiceGroup(6, 8, at(50))]}, 0.75)
 
-    assert placed[0] == VoiceAssignment(heard[0], 1, 7, 5)  # the person's own group, though another is nearer
-    assert placed[1] == VoiceAssignment(heard[1], None, None, None)  # speaks three times as long: not the same part
+    assert placed[0] == VoiceAssignment(voices[0], 1, 7, 5)  # the person's own group, though another is nearer
+    assert placed[1] == VoiceAssignment(voices[1], None, None, None)  # speaks three times as long: not the same part
 
 
 def test_vectors_that_cannot_be_compared_are_strangers() -> None:
@@ -102,19 +102,19 @@ def test_vectors_that_cannot_be_compared_are_strangers() -> None:
     st.lists(st.tuples(st.floats(0, 360), st.integers(1, 4)), max_size=6),
     st.lists(st.tuples(st.floats(0, 360), st.integers(1, 4)), max_size=4),
 )
-def test_everybody_has_one_place_and_no_person_is_recognised_twice(
-    heard: list[float], groups: list[tuple[float, int]], before: list[tuple[float, int]]
+def test_every_voice_has_one_place_and_no_person_is_recognised_twice(
+    angles: list[float], groups: list[tuple[float, int]], before: list[tuple[float, int]]
 ) -> None:
-    voices = [voice(degrees, f"speaker-{number}") for number, degrees in enumerate(heard, 1)]
+    voices = [voice(degrees, f"speaker-{number}") for number, degrees in enumerate(angles, 1)]
     old = [known(number, degrees, person, f"speaker-{number}") for number, (degrees, person) in enumerate(before, 1)]
     placed = assign_voices(
         voices, old, {"m": [VoiceGroup(n, person, at(d)) for n, (d, person) in enumerate(groups)]}, 0.75
     )
 
     assert [each.voice for each in placed] == voices
-    kept = [each.known_id for each in placed if each.known_id is not None]
+    known_ids = [each.known_id for each in placed if each.known_id is not None]
     recognised = [each.person_id for each in placed if each.known_id is None and each.person_id is not None]
-    assert len(set(kept)) == len(kept)
+    assert len(set(known_ids)) == len(known_ids)
     assert len(set(recognised)) == len(recognised)
     assert not {each.person_id for each in placed if each.known_id is not None} & set(recognised)
 
@@ -135,7 +135,7 @@ def test_vectors_are_kept_as_float32() -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "found"),
+    ("name", "found"),
     [
         ("ada", [5]),  # a whole name before a part of one
         ("ADA LOVELACE", [1]),
@@ -149,15 +149,15 @@ def test_vectors_are_kept_as_float32() -> None:
         ("-", []),
     ],
 )
-def test_whom_a_name_means(asked: str, found: list[int]) -> None:
-    assert [person.id for person in find_by_name(asked, PEOPLE)] == found
+def test_a_name_finds_its_people(name: str, found: list[int]) -> None:
+    assert [person.id for person in find_by_name(name, PEOPLE)] == found
 
 
 @pytest.mark.parametrize(
-    ("asked", "number"), [("3", 3), ("Person 3", 3), (" person  12 ", 12), ("#7", 7), ("Ada", None)]
+    ("text", "number"), [("3", 3), ("Person 3", 3), (" person  12 ", 12), ("#7", 7), ("Ada", None)]
 )
-def test_a_number_means_a_person(asked: str, number: int | None) -> None:
-    assert parse_person_number(asked) == number
+def test_a_number_means_a_person(text: str, number: int | None) -> None:
+    assert parse_person_number(text) == number
 
 
 def test_people_without_a_name_are_counted() -> None:
@@ -165,19 +165,19 @@ def test_people_without_a_name_are_counted() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given_", "kept"), [("  Ada \n Lovelace", "Ada Lovelace"), ("R2-D2", "R2-D2"), ("نیما‌پور", "نیما‌پور")]
+    ("given_", "expected"), [("  Ada \n Lovelace", "Ada Lovelace"), ("R2-D2", "R2-D2"), ("نیما‌پور", "نیما‌پور")]
 )
-def test_names_are_tidied(given_: str, kept: str) -> None:
-    assert clean_name(given_) == kept
+def test_names_are_tidied(given_: str, expected: str) -> None:
+    assert clean_name(given_) == expected
 
 
 @pytest.mark.parametrize("name", ["", "7", "Person 7", "NEW", "a\x00b", "x" * 101, "a\udc80", "\u202eabc"])
-def test_what_is_no_name_is_refused(name: str) -> None:
+def test_invalid_names_are_refused(name: str) -> None:
     with pytest.raises(UsageError):
         clean_name(name)
 
 
-def test_who_may_have_been_meant_is_told() -> None:
+def test_the_message_suggests_known_names() -> None:
     assert no_match_message("Jsoe", PEOPLE) == "nobody here is called “Jsoe”; is it José?"
     assert no_match_message("Zoe", PEOPLE) == "nobody here is called “Zoe”; known are Ada, Ada Lovelace, José, 山田太郎"
     assert "chyme people name" in no_match_message("Zoe", [Person(4, None)])
@@ -186,5 +186,5 @@ def test_who_may_have_been_meant_is_told() -> None:
 
 
 @pytest.mark.parametrize("content", [None, "", "no json", "[]", '{"skipped": 3}', '{"skipped": [1]}'])
-def test_a_digest_of_another_shape_skipped_nobody(content: str | None) -> None:
+def test_a_digest_of_another_shape_skips_no_speaker(content: str | None) -> None:
     assert skipped_in(content) == []

@@ -1,4 +1,4 @@
-"""The tables of people and voices refuse what cannot be, and keep nothing that belongs to nobody."""
+"""The tables of people and voices refuse invalid rows, and keep nothing that belongs to no person."""
 
 from __future__ import annotations
 
@@ -39,24 +39,24 @@ def voice(speaker: str = "speaker-1", seconds: float = 10.0, vector: tuple[float
     return Voice(speaker, seconds, "ear", vector)
 
 
-def somebody(db: sqlite3.Connection, path: str = "one.wav", heard: Voice | None = None) -> tuple[int, int]:
+def add_person(db: sqlite3.Connection, path: str = "one.wav", sample: Voice | None = None) -> tuple[int, int]:
     """A person with one voice; returns both the person and the group."""
     person = people.add(db, NOW)
-    group = voices.add_group(db, person, heard or voice())
-    voices.add(db, add_file(db, path), heard or voice(), group, True)
+    group = voices.add_group(db, person, sample or voice())
+    voices.add(db, add_file(db, path), sample or voice(), group, True)
     return person, group
 
 
-def test_a_name_is_given_once_in_capitals_or_not(db: sqlite3.Connection) -> None:
-    one, two = people.add(db, NOW), people.add(db, NOW)
-    people.rename(db, one, "Zoë", NOW)
+def test_a_name_is_given_once_regardless_of_case(db: sqlite3.Connection) -> None:
+    first, second = people.add(db, NOW), people.add(db, NOW)
+    people.rename(db, first, "Zoë", NOW)
 
     with pytest.raises(sqlite3.IntegrityError):
-        people.rename(db, two, "ZOË", NOW)
-    assert people.by_name(db, "zoË") == (one, "Zoë")
-    people.rename(db, one, None, NOW)
-    people.rename(db, two, "ZOË", NOW)
-    assert people.list_named(db) == [(two, "ZOË")]
+        people.rename(db, second, "ZOË", NOW)
+    assert people.by_name(db, "zoË") == (first, "Zoë")
+    people.rename(db, first, None, NOW)
+    people.rename(db, second, "ZOË", NOW)
+    assert people.list_named(db) == [(second, "ZOË")]
 
 
 @pytest.mark.parametrize(
@@ -77,8 +77,8 @@ def test_a_name_is_given_once_in_capitals_or_not(db: sqlite3.Connection) -> None
         "INSERT INTO people_changes (at, what, undo) VALUES ('', '', 'no json')",
     ],
 )
-def test_what_cannot_be_is_refused_by_the_schema(db: sqlite3.Connection, statement: str) -> None:
-    somebody(db)
+def test_the_schema_refuses_invalid_rows(db: sqlite3.Connection, statement: str) -> None:
+    add_person(db)
     with pytest.raises(sqlite3.IntegrityError):
         db.execute(statement)
 
@@ -92,19 +92,19 @@ def test_a_number_is_never_given_again(db: sqlite3.Connection) -> None:
     assert not people.restore(db, last, NOW)
 
 
-def test_empty_groups_go_with_people_nobody_named(db: sqlite3.Connection) -> None:
-    unnamed, one = somebody(db)
-    named, two = somebody(db, "two.wav")
+def test_empty_groups_are_removed_with_unnamed_people(db: sqlite3.Connection) -> None:
+    unnamed, unnamed_group = add_person(db)
+    named, named_group = add_person(db, "two.wav")
     people.rename(db, named, "Ada", NOW)
     db.execute("DELETE FROM files")  # takes the voices along
-    voices.tidy(db, [one, two])
+    voices.tidy(db, [unnamed_group, named_group])
 
     assert (people.by_id(db, unnamed), people.by_id(db, named)) == (None, (named, "Ada"))
     assert voices.groups(db, "ear") == []
 
 
 def test_the_centre_follows_the_voices(db: sqlite3.Connection) -> None:
-    _, group = somebody(db)
+    _, group = add_person(db)
     voices.add(db, add_file(db, "two.wav"), voice(vector=(0.0, 1.0)), group, False)
     voices.tidy(db, [group])
     assert voices.groups(db, "ear")[0].centroid == pytest.approx((0.7071, 0.7071), abs=1e-3)
@@ -115,7 +115,7 @@ def test_the_centre_follows_the_voices(db: sqlite3.Connection) -> None:
 
 
 def test_only_the_longest_voices_make_the_centre(db: sqlite3.Connection) -> None:
-    _, group = somebody(db)
+    _, group = add_person(db)
     for number in range(voices.SAMPLES):
         voices.add(db, add_file(db, f"{number}.wav"), voice(seconds=20.0, vector=(0.0, 1.0)), group, False)
     voices.tidy(db, [group])
@@ -124,7 +124,7 @@ def test_only_the_longest_voices_make_the_centre(db: sqlite3.Connection) -> None
 
 
 def test_taking_out_some_voices_makes_a_group_and_taking_all_does_not(db: sqlite3.Connection) -> None:
-    person, group = somebody(db)
+    person, group = add_person(db)
     voices.add(db, add_file(db, "two.wav"), voice(vector=(0.0, 1.0)), group, False)
 
     assert voices.split_group(db, group, [1, 2]) == group
@@ -137,7 +137,7 @@ def test_taking_out_some_voices_makes_a_group_and_taking_all_does_not(db: sqlite
 
 
 def test_vanished_files_are_not_counted(db: sqlite3.Connection) -> None:
-    person, group = somebody(db)
+    person, group = add_person(db)
     voices.add(db, add_file(db, "two.wav"), voice(), group, False)
     voices.add(db, 1, voice("speaker-2", 5.0), group, False)
     assert people.list_people(db) == [people.PersonTotals(person, None, 3, 2, 25.0)]
@@ -153,7 +153,7 @@ def test_vanished_files_are_not_counted(db: sqlite3.Connection) -> None:
 
 
 def test_speakers_may_exchange_their_labels(db: sqlite3.Connection) -> None:
-    _, group = somebody(db)
+    _, group = add_person(db)
     voices.add(db, 1, voice("speaker-2"), group, False)
     voices.clear_labels(db, 1)
     voices.replace(db, 1, voice("speaker-2"), group)
@@ -172,8 +172,8 @@ def test_old_decisions_are_forgotten_in_the_end(db: sqlite3.Connection) -> None:
     assert db.execute("SELECT count(*) FROM people_changes").fetchone() == (people.CHANGES_KEPT,)
 
 
-def test_a_digest_that_is_no_json_is_told_anew(db: sqlite3.Connection) -> None:
-    somebody(db)
+def test_a_digest_that_is_not_json_is_rewritten(db: sqlite3.Connection) -> None:
+    add_person(db)
     db.execute(
         """
         INSERT INTO digests (id, file_id, file_path, digester, status, settled, content, created_at, updated_at)

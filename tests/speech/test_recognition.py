@@ -1,4 +1,4 @@
-"""Embedded speech recognition: stretches, what is believed, what is kept, and what is heard in real speech."""
+"""Embedded speech recognition: cutting into stretches, filtering hallucinations, checkpoints, and real speech."""
 
 # Set CHYME_WEIGHTS_DIR where the weights are not beside Python.
 
@@ -62,12 +62,12 @@ def plain(text: str) -> list[str]:
     return re.sub(r"[^\w' ]", " ", text.lower().replace("mr.", "mister")).split()
 
 
-def errors(expected: Sequence[str], heard: Sequence[str]) -> int:
+def errors(expected: Sequence[str], recognised: Sequence[str]) -> int:
     """How many words are wrong, missing or too many."""
-    row = list(range(len(heard) + 1))
+    row = list(range(len(recognised) + 1))
     for at, word in enumerate(expected, 1):
         before, row[0] = row[:], at
-        for column, other in enumerate(heard, 1):
+        for column, other in enumerate(recognised, 1):
             row[column] = min(before[column] + 1, row[column - 1] + 1, before[column - 1] + (word != other))
     return row[-1]
 
@@ -107,7 +107,7 @@ def test_speech_without_a_pause_is_cut_all_the_same() -> None:
     cut = list(SpeechChunker(rules).cut(speaking((0, 50), length=50)))
     assert len(cut) > 2
     assert all(stretch.end - stretch.start <= LENGTH for stretch in cut)
-    assert all(one.end <= other.start for one, other in pairwise(cut))
+    assert all(before.end <= after.start for before, after in pairwise(cut))
 
 
 def test_the_samples_of_a_stretch_are_those_of_its_time() -> None:
@@ -127,10 +127,10 @@ def test_hours_of_silence_are_not_kept_in_memory() -> None:
     assert stretches._buffer.end - stretches._buffer.start < 30 * RATE
 
 
-# What is believed
+# Which results are believed
 
 
-def heard(
+def whisper_result(
     text: str, seconds: float = 5.0, likely: float = -0.2, no_speech: float = 0.1, sure: float = 0.9
 ) -> WhisperResult:
     words = [" " + word for word in text.split()]
@@ -139,45 +139,45 @@ def heard(
     return WhisperResult(text, seconds, likely, no_speech, spoken)
 
 
-def told(some: WhisperResult) -> str:
-    return "".join(word.text for word in filter_hallucinations(some)).strip()
+def believed_text(result: WhisperResult) -> str:
+    return "".join(word.text for word in filter_hallucinations(result)).strip()
 
 
-def test_what_was_heard_clearly_is_believed() -> None:
+def test_clear_speech_is_believed() -> None:
     for text in (
         "Thank you.",
         "No, no, no, that is not it.",
         "今天天气很好",
         "Ask not what your country can do for you.",
     ):
-        assert told(heard(text)) == " ".join(text.split())
-        assert not is_doubtful(heard(text))
+        assert believed_text(whisper_result(text)) == " ".join(text.split())
+        assert not is_doubtful(whisper_result(text))
 
 
 def test_guesses_are_not_believed() -> None:
-    assert told(heard("we are ready now", likely=-1.1)) == ""
-    assert told(heard("we are ready now", likely=-0.7, no_speech=0.7)) == ""
-    assert told(heard("we are ready now", sure=0.2)) == ""
-    assert told(heard("", likely=-0.1)) == ""
+    assert believed_text(whisper_result("we are ready now", likely=-1.1)) == ""
+    assert believed_text(whisper_result("we are ready now", likely=-0.7, no_speech=0.7)) == ""
+    assert believed_text(whisper_result("we are ready now", sure=0.2)) == ""
+    assert believed_text(whisper_result("", likely=-0.1)) == ""
 
 
-def test_what_the_model_says_when_nobody_speaks_must_be_clear_to_be_believed() -> None:
-    assert told(heard("Thank you.", likely=-0.65)) == ""
-    assert told(heard(" Thanks for watching!", no_speech=0.4)) == ""
-    assert told(heard("ご視聴ありがとうございました", likely=-0.65)) == ""
-    assert told(heard("We met the ambassador.", likely=-0.65, no_speech=0.4)) != ""
+def test_phrases_the_model_invents_in_silence_must_be_clear_to_be_believed() -> None:
+    assert believed_text(whisper_result("Thank you.", likely=-0.65)) == ""
+    assert believed_text(whisper_result(" Thanks for watching!", no_speech=0.4)) == ""
+    assert believed_text(whisper_result("ご視聴ありがとうございました", likely=-0.65)) == ""
+    assert believed_text(whisper_result("We met the ambassador.", likely=-0.65, no_speech=0.4)) != ""
 
 
-def test_loops_are_told_once_or_not_at_all() -> None:
-    loop = heard("I went home early. " + "And so we are here again. " * 20, 25.0)
+def test_loops_are_written_once_or_not_at_all() -> None:
+    loop = whisper_result("I went home early. " + "And so we are here again. " * 20, 25.0)
     assert is_doubtful(loop)
-    assert told(loop) == "I went home early. And so we are here again."
-    assert told(heard("b" * 30)) == told(heard("12" + ".00" * 9)) == ""
-    assert told(heard("안녕하세요 " * 4, 0.9)) == "안녕하세요"
-    assert is_doubtful(heard("This is far more than anybody could ever say in so short a time.", 1.0))
+    assert believed_text(loop) == "I went home early. And so we are here again."
+    assert believed_text(whisper_result("b" * 30)) == believed_text(whisper_result("12" + ".00" * 9)) == ""
+    assert believed_text(whisper_result("안녕하세요 " * 4, 0.9)) == "안녕하세요"
+    assert is_doubtful(whisper_result("This is far more than anybody could ever say in so short a time.", 1.0))
 
 
-# What is kept
+# Checkpoints
 
 DONE = ChunkResult(
     (WhisperWord(" Hello", 1.0, 1.5, 0.9), WhisperWord(" you.", 1.5, 2.0, 0.8)),
@@ -186,10 +186,10 @@ DONE = ChunkResult(
 
 
 def test_finished_stretches_are_found_again(tmp_path: Path) -> None:
-    kept = ChunkCheckpoints(tmp_path, "some model")
-    kept.save_language("de")
-    kept.add((16_000, 32_000), DONE)
-    kept.add((48_000, 64_000), ChunkResult((), ()))
+    checkpoints = ChunkCheckpoints(tmp_path, "some model")
+    checkpoints.save_language("de")
+    checkpoints.add((16_000, 32_000), DONE)
+    checkpoints.add((48_000, 64_000), ChunkResult((), ()))
     again = ChunkCheckpoints(tmp_path, "some model")
     assert again.language == "de"
     assert again.get((16_000, 32_000)) == DONE
@@ -203,9 +203,9 @@ def test_windows_of_another_model_are_not_used(tmp_path: Path) -> None:
 
 
 def test_a_torn_line_costs_only_itself(tmp_path: Path) -> None:
-    kept = ChunkCheckpoints(tmp_path, "some model")
-    kept.add((0, 100), DONE)
-    kept.add((200, 300), DONE)
+    checkpoints = ChunkCheckpoints(tmp_path, "some model")
+    checkpoints.add((0, 100), DONE)
+    checkpoints.add((200, 300), DONE)
     whole = (tmp_path / NAME).read_bytes()
     for length in range(0, len(whole), 7):
         (tmp_path / NAME).write_bytes(whole[:length])
@@ -218,7 +218,7 @@ def test_a_torn_line_costs_only_itself(tmp_path: Path) -> None:
         assert again.get((200, 300)) is None
 
 
-def test_what_was_changed_on_disk_is_not_believed(tmp_path: Path) -> None:
+def test_checkpoints_changed_on_disk_are_not_believed(tmp_path: Path) -> None:
     ChunkCheckpoints(tmp_path, "some model").add((0, 100), DONE)
     path = tmp_path / NAME
     whole = path.read_bytes()
@@ -234,7 +234,7 @@ def test_what_was_changed_on_disk_is_not_believed(tmp_path: Path) -> None:
 # Settings
 
 
-def test_the_recipe_tells_model_and_language_without_loading_anything(tmp_path: Path) -> None:
+def test_the_recipe_names_model_and_language_without_loading_anything(tmp_path: Path) -> None:
     assert "whisper-base d01c3014881c9c6f" in SETTINGS.fingerprint
     assert replace(SETTINGS, language="de").fingerprint != SETTINGS.fingerprint
     assert replace(SETTINGS, threads=1).fingerprint == SETTINGS.fingerprint
@@ -247,23 +247,23 @@ def test_the_recipe_tells_model_and_language_without_loading_anything(tmp_path: 
         "import sys; from chyme.speech.speech_recognition import SpeechRecognition; SpeechRecognition().recipe;"
         "print([name for name in ('av', 'numpy', 'onnxruntime', 'faster_whisper') if name in sys.modules])"
     )
-    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert told.strip() == "[]"
+    output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert output.strip() == "[]"
 
 
-def test_missing_weights_are_told_with_the_way_to_get_them(tmp_path: Path) -> None:
+def test_missing_weights_are_reported_with_the_way_to_get_them(tmp_path: Path) -> None:
     with pytest.raises(EngineUnavailable, match="chyme weights speech"):
         recognise(recording("memo.ogg"), LIMITS, WITHOUT, tmp_path)
 
 
-def test_a_file_in_which_nobody_speaks_needs_no_weights(tmp_path: Path) -> None:
+def test_a_file_without_speech_needs_no_weights(tmp_path: Path) -> None:
     for name in ("silence.flac", "tune.mp3"):
         found = recognise(recording(name), LIMITS, WITHOUT, tmp_path)
         assert (found.words, found.language) == ((), None)
         assert found.seconds > 4
 
 
-def test_a_folder_that_holds_no_model_is_told(tmp_path: Path) -> None:
+def test_a_folder_without_a_model_is_reported(tmp_path: Path) -> None:
     settings = replace(SETTINGS, model_dir=str(tmp_path))
     with pytest.raises(EngineUnavailable, match=r"no model\.bin in .*; set speech_dir"):
         load_for_settings(settings)
@@ -284,17 +284,17 @@ def test_damaged_weights_are_not_loaded(tmp_path: Path) -> None:
 
 
 @needs_weights
-def test_an_unknown_language_is_told() -> None:
+def test_an_unknown_language_is_reported() -> None:
     with pytest.raises(EngineUnavailable, match="'klingon'; set speech_language to a code such as en"):
         load_for_settings(replace(SETTINGS, language="klingon"))
 
 
-# What is heard
+# Real speech
 
 
 @needs_weights
 @pytest.mark.parametrize("name", sorted(truth()))
-def test_what_is_said_is_written_down_in_its_language(name: str, tmp_path: Path) -> None:
+def test_speech_is_written_down_in_its_language(name: str, tmp_path: Path) -> None:
     language, text = truth()[name]
     progress: list[float] = []
     found = recognise(recording(name), LIMITS, SETTINGS, tmp_path, progress=progress.append)
@@ -303,20 +303,20 @@ def test_what_is_said_is_written_down_in_its_language(name: str, tmp_path: Path)
     assert progress == sorted(progress)
     assert progress[-1] == pytest.approx(found.seconds)
     assert all(0 <= word.start <= word.end <= found.seconds for word in found.words)
-    assert all(one.end <= other.start for one, other in pairwise(found.words))
+    assert all(before.end <= after.start for before, after in pairwise(found.words))
     assert all(0 < word.probability <= 1 for word in found.words)
 
 
 @needs_weights
-def test_words_stand_where_they_are_said(tmp_path: Path) -> None:
+def test_words_have_the_times_at_which_they_are_spoken(tmp_path: Path) -> None:
     rows = [line.split("\t") for line in (SPEECH / "dialogue.tsv").read_text(encoding="utf-8").splitlines()[1:]]
     words = recognise(recording("dialogue.mp3"), LIMITS, SETTINGS, tmp_path).words
     at = 0
     for start, end, _, text in rows:
-        said = words[at : at + len(text.split())]
-        at += len(said)
-        assert said[0].start == pytest.approx(float(start), abs=0.4)
-        assert said[-1].end == pytest.approx(float(end), abs=0.4)
+        spoken = words[at : at + len(text.split())]
+        at += len(spoken)
+        assert spoken[0].start == pytest.approx(float(start), abs=0.4)
+        assert spoken[-1].end == pytest.approx(float(end), abs=0.4)
 
 
 @needs_weights
@@ -338,7 +338,7 @@ def test_a_second_attempt_hears_only_what_is_missing(tmp_path: Path) -> None:
 
 
 @needs_weights
-def test_voices_are_heard_along_the_way_and_kept(tmp_path: Path) -> None:
+def test_voices_are_embedded_along_the_way_and_saved(tmp_path: Path) -> None:
     def embed(samples: Samples, start: float, spans: Sequence[SpeechSpan]) -> list[Window]:
         assert len(samples) >= (spans[-1].end - start) * RATE - 2
         return [Window(span.start, span.end, array("f", (span.start, 1.0))) for span in spans]
@@ -347,12 +347,12 @@ def test_voices_are_heard_along_the_way_and_kept(tmp_path: Path) -> None:
     first = recognise(recording("dialogue.mp3"), LIMITS, SETTINGS, tmp_path, voices)
     assert first.windows
     assert all(window.vector[0] == pytest.approx(window.start) for window in first.windows)
-    refuse = VoiceEmbedder("some model", lambda samples, start, spans: pytest.fail("it was heard already"))
+    refuse = VoiceEmbedder("some model", lambda samples, start, spans: pytest.fail("it was embedded already"))
     assert recognise(recording("dialogue.mp3"), LIMITS, WITHOUT, tmp_path, refuse) == first
 
 
 @needs_weights
-def test_what_goes_wrong_in_a_thread_is_raised(tmp_path: Path) -> None:
+def test_an_error_in_a_thread_is_raised(tmp_path: Path) -> None:
     def embed(samples: Samples, start: float, spans: Sequence[SpeechSpan]) -> list[Window]:
         raise MemoryError
 
@@ -362,7 +362,7 @@ def test_what_goes_wrong_in_a_thread_is_raised(tmp_path: Path) -> None:
 
 @needs_weights
 @pytest.mark.parametrize("seconds", [2, 10])
-def test_noise_and_music_say_nothing_even_where_they_are_taken_for_speech(seconds: int) -> None:
+def test_noise_and_music_give_no_words_even_where_they_are_taken_for_speech(seconds: int) -> None:
     random = np.random.default_rng(seconds)
     time = np.arange(seconds * RATE) / RATE
     beats = np.exp(-8 * (time % 0.5)) * random.standard_normal(len(time)) * 0.3
@@ -377,8 +377,8 @@ def test_noise_and_music_say_nothing_even_where_they_are_taken_for_speech(second
     model = load_for_settings(SETTINGS)
     for name, samples in sounds.items():
         stretch = SpeechChunk((SpeechSpan(0.0, float(seconds)),), np.asarray(samples, np.float32))
-        some = model.transcribe(model.encode(stretch.samples), "en")
-        assert filter_hallucinations(some) == (), name
+        result = model.transcribe(model.encode(stretch.samples), "en")
+        assert filter_hallucinations(result) == (), name
 
 
 CLIPS = Path(__file__).resolve().parents[2] / "../shared/corpus/speech"
@@ -433,11 +433,11 @@ def test_a_killed_attempt_leaves_what_it_finished(tmp_path: Path) -> None:
             if line.startswith("[") or float(line) > 25:
                 break
         first.kill()
-    kept = [line for line in (tmp_path / NAME).read_bytes().splitlines() if b'"place"' in line]
-    assert 2 <= len(kept) < 4
+    finished = [line for line in (tmp_path / NAME).read_bytes().splitlines() if b'"place"' in line]
+    assert 2 <= len(finished) < 4
     again = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
     words = json.loads(again[-1])
     assert errors(plain(" ".join(truth()[name][1] for name in names)), plain("".join(words))) <= 2
     rows = [line for line in (tmp_path / NAME).read_bytes().splitlines() if b'"place"' in line]
-    assert rows[: len(kept)] == kept
+    assert rows[: len(finished)] == finished
     assert len(rows) == 4

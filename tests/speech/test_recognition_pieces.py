@@ -50,8 +50,8 @@ def samples_of(path: Path) -> Samples:
     return numpy.concatenate(list(read_samples(recording(path), LIMITS)))
 
 
-def written(path: Path, *parts: Samples) -> Path:
-    """A WAV of these, one after the other."""
+def write_wav(path: Path, *parts: Samples) -> Path:
+    """Write a WAV file of these parts, one after the other."""
     with wave.open(str(path), "wb") as out:
         out.setnchannels(1)
         out.setsampwidth(2)
@@ -79,23 +79,23 @@ def scratch(tmp_path: Path) -> Path:
 
 
 def check(found: PreparedRecording, scratch: Path, original: Samples, most: float) -> None:
-    """Whatever was cut: pieces hold what they say, in order, and all speech is in exactly one of them."""
+    """Check any result: pieces contain what the index says, in order, and all speech is in exactly one of them."""
     clock = 0.0
     original = original.clip(-1.0, 1.0)
     for piece in found.pieces:
         with av.open(scratch / piece.file) as container:
             (stream,) = container.streams.audio
             assert (stream.codec_context.name, stream.rate, stream.channels) == ("flac", RATE, 1)
-            heard = numpy.concatenate([frame.to_ndarray()[0] for frame in container.decode(stream)]) / 32767
+            decoded = numpy.concatenate([frame.to_ndarray()[0] for frame in container.decode(stream)]) / 32767
         assert piece.length <= most
         assert piece.size <= 20_000_000
-        assert len(heard) == round(piece.length * RATE)
+        assert len(decoded) == round(piece.length * RATE)
         at = 0
         for stretch in piece.stretches:
             assert clock <= stretch.start < stretch.end
             clock = stretch.end
             begin, end = round(stretch.start * RATE), round(stretch.end * RATE)
-            assert numpy.abs(heard[at : at + end - begin] - original[begin:end]).max() < STEP
+            assert numpy.abs(decoded[at : at + end - begin] - original[begin:end]).max() < STEP
             at += end - begin
         for span in piece.spans:
             assert any(part.start - 1e-4 <= span.start and span.end <= part.end + 1e-4 for part in piece.stretches)
@@ -122,7 +122,7 @@ def test_every_sort_of_recording_is_cut(name: str, scratch: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["speech/silence.flac", "speech/tune.mp3"])
-def test_where_nobody_speaks_nothing_is_to_be_sent(name: str, scratch: Path) -> None:
+def test_without_speech_there_is_nothing_to_send(name: str, scratch: Path) -> None:
     found = prepare(recording(SAMPLES / name), LIMITS, scratch)
     assert found.pieces == ()
     assert found.duration >= 5.0
@@ -132,7 +132,7 @@ def test_where_nobody_speaks_nothing_is_to_be_sent(name: str, scratch: Path) -> 
 
 def test_long_silence_is_not_sent_and_short_silence_is(memo: Samples, scratch: Path, tmp_path: Path) -> None:
     seconds = len(memo) / RATE
-    path = written(tmp_path / "a.wav", silence(100), memo, silence(1.5), memo, silence(40), memo, silence(60))
+    path = write_wav(tmp_path / "a.wav", silence(100), memo, silence(1.5), memo, silence(40), memo, silence(60))
     found = prepare(recording(path), LIMITS, scratch)
     check(found, scratch, samples_of(path), 590.0)
     (piece,) = found.pieces
@@ -147,7 +147,7 @@ def test_long_silence_is_not_sent_and_short_silence_is(memo: Samples, scratch: P
 
 def test_pieces_end_at_pauses_and_are_not_too_long(memo: Samples, scratch: Path, tmp_path: Path) -> None:
     parts = [part for _ in range(9) for part in (memo, silence(1.5))]
-    path = written(tmp_path / "a.wav", *parts)
+    path = write_wav(tmp_path / "a.wav", *parts)
     found = prepare(recording(path), LIMITS, scratch, cuts=SMALL)
     check(found, scratch, samples_of(path), 30.0)
     assert [piece.file for piece in found.pieces] == [f"piece-{number:04}.flac" for number in range(1, 5)]
@@ -159,7 +159,7 @@ def test_pieces_end_at_pauses_and_are_not_too_long(memo: Samples, scratch: Path,
 
 
 def test_a_piece_that_is_almost_full_ends_at_the_next_pause(memo: Samples, scratch: Path, tmp_path: Path) -> None:
-    path = written(tmp_path / "a.wav", *[memo, silence(1.5)] * 9)
+    path = write_wav(tmp_path / "a.wav", *[memo, silence(1.5)] * 9)
     found = prepare(recording(path), LIMITS, scratch, cuts=CutRules(longest=30.0, late=0.7))
     check(found, scratch, samples_of(path), 30.0)
     period = len(memo) / RATE + 1.5
@@ -167,7 +167,7 @@ def test_a_piece_that_is_almost_full_ends_at_the_next_pause(memo: Samples, scrat
 
 
 def test_speech_without_any_pause_is_cut_too(memo: Samples, scratch: Path, tmp_path: Path) -> None:
-    path = written(tmp_path / "a.wav", *[memo[int(0.3 * RATE) : -int(0.5 * RATE)]] * 8)
+    path = write_wav(tmp_path / "a.wav", *[memo[int(0.3 * RATE) : -int(0.5 * RATE)]] * 8)
     found = prepare(recording(path), LIMITS, scratch, cuts=SMALL)
     check(found, scratch, samples_of(path), 30.0)
     assert len(found.pieces) >= 3
@@ -177,30 +177,30 @@ def test_speech_without_any_pause_is_cut_too(memo: Samples, scratch: Path, tmp_p
 
 def test_the_noisiest_piece_stays_below_the_limit(memo: Samples, scratch: Path, tmp_path: Path) -> None:
     noise = numpy.random.default_rng(7).uniform(-0.4, 0.4, len(memo)).astype(numpy.float32)
-    path = written(tmp_path / "a.wav", memo * 0.6 + noise)
+    path = write_wav(tmp_path / "a.wav", memo * 0.6 + noise)
     (piece,) = prepare(recording(path), LIMITS, scratch).pieces
     assert piece.length > 5
     assert piece.size / piece.length * CutRules().longest < 20_000_000
     assert RATE * 2 * 1.01 * CutRules().longest < 20_000_000  # even if nothing can be made smaller
 
 
-def test_what_is_there_is_not_made_again(scratch: Path) -> None:
+def test_existing_pieces_are_not_made_again(scratch: Path) -> None:
     path = SPEECH / "wetter.ogg"
     first = prepare(recording(path), LIMITS, scratch)
     before = {name: (scratch / name).stat().st_mtime_ns for name in os.listdir(scratch)}
 
     def opened() -> BinaryIO:
-        raise AssertionError("nobody needs to look into the file again")
+        raise AssertionError("the file must not be opened again")
 
     again = prepare(Recording("wetter.ogg", "audio/ogg", 1, opened), LIMITS, scratch)
     assert again == first
     assert {name: (scratch / name).stat().st_mtime_ns for name in os.listdir(scratch)} == before
 
 
-def test_voices_are_heard_on_the_way(memo: Samples, scratch: Path, tmp_path: Path) -> None:
-    path = written(tmp_path / "a.wav", silence(50), *[memo, silence(5)] * 4)
+def test_voices_are_embedded_on_the_way(memo: Samples, scratch: Path, tmp_path: Path) -> None:
+    path = write_wav(tmp_path / "a.wav", silence(50), *[memo, silence(5)] * 4)
     original = samples_of(path)
-    heard: list[SpeechSpan] = []
+    embedded: list[SpeechSpan] = []
 
     def embed(samples: Any, start: float, spans: Sequence[SpeechSpan]) -> list[Window]:
         assert spans[0].start == start
@@ -208,20 +208,20 @@ def test_voices_are_heard_on_the_way(memo: Samples, scratch: Path, tmp_path: Pat
         assert len(samples) == round(spans[-1].end * RATE) - begin
         assert numpy.array_equal(samples, original[begin : begin + len(samples)])
         assert len(samples) < 60 * RATE
-        heard.extend(spans)
+        embedded.extend(spans)
         return [Window(span.start, span.end, (1.0,)) for span in spans]
 
-    kept: list[Window] = []
+    saved: list[Window] = []
 
-    def keep(windows: Sequence[Window]) -> None:
-        assert load_prepared(scratch) is None  # whoever sees the index sees what was kept
-        kept.extend(windows)
+    def save(windows: Sequence[Window]) -> None:
+        assert load_prepared(scratch) is None  # the index appears only after the windows are saved
+        saved.extend(windows)
 
-    found = prepare(recording(path), LIMITS, scratch, embed, keep)
-    assert heard == [span for piece in found.pieces for span in piece.spans]
-    assert len(heard) >= 4
-    assert [(window.start, window.end) for window in found.windows] == [(span.start, span.end) for span in heard]
-    assert kept == list(found.windows)
+    found = prepare(recording(path), LIMITS, scratch, embed, save)
+    assert embedded == [span for piece in found.pieces for span in piece.spans]
+    assert len(embedded) >= 4
+    assert [(window.start, window.end) for window in found.windows] == [(span.start, span.end) for span in embedded]
+    assert saved == list(found.windows)
     assert load_prepared(scratch) == PreparedRecording(found.duration, found.pieces)
 
 
@@ -242,7 +242,7 @@ def test_an_error_on_the_way_leaves_no_index_and_nothing_half_written(
             raise UnreadableFile("enough")
         return []
 
-    path = written(tmp_path / "a.wav", *[memo, silence(1.5)] * 6)
+    path = write_wav(tmp_path / "a.wav", *[memo, silence(1.5)] * 6)
     with pytest.raises(UnreadableFile, match="enough"):
         prepare(recording(path), LIMITS, scratch, embed, cuts=SMALL)
     assert os.listdir(scratch) == ["piece-0001.flac"]
@@ -266,8 +266,8 @@ prepare(recording, MediaLimits(), scratch, embed, cuts=CutRules(30.0))
 """
 
 
-def test_a_killed_attempt_is_begun_anew(memo: Samples, scratch: Path, tmp_path: Path) -> None:
-    path = written(tmp_path / "a.wav", *[memo, silence(1.5)] * 6)
+def test_a_killed_attempt_starts_over(memo: Samples, scratch: Path, tmp_path: Path) -> None:
+    path = write_wav(tmp_path / "a.wav", *[memo, silence(1.5)] * 6)
     killed = subprocess.run([sys.executable, "-c", KILLED, str(path), str(scratch)], check=False)
     assert killed.returncode == -signal.SIGKILL
     assert (scratch / "piece-0001.flac").exists()
@@ -294,15 +294,15 @@ except OSError as error:
 """
 
 
-def test_a_disk_without_room_is_told_as_such(scratch: Path) -> None:
+def test_a_full_disk_is_reported_as_such(scratch: Path) -> None:
     command = [sys.executable, "-c", FULL, str(SPEECH / "dialogue.mp3"), str(scratch)]
-    told = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert told.stderr == ""
-    assert told.stdout.split() == [str(errno.EFBIG)]
+    result = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert result.stderr == ""
+    assert result.stdout.split() == [str(errno.EFBIG)]
     assert os.listdir(scratch) == []
 
 
-def _damaged(scratch: Path, how: str) -> None:
+def _damage(scratch: Path, how: str) -> None:
     index = json.loads((scratch / INDEX).read_text())
     piece = index["pieces"][0]
     file = scratch / piece["file"]
@@ -343,10 +343,10 @@ def _damaged(scratch: Path, how: str) -> None:
         *("version", "duration", "order", "empty", "nan", "elsewhere", "list"),
     ],
 )
-def test_a_folder_that_is_not_as_it_was_left_is_not_believed(how: str, scratch: Path) -> None:
+def test_a_changed_folder_is_not_believed(how: str, scratch: Path) -> None:
     prepare(recording(SPEECH / "wetter.ogg"), LIMITS, scratch)
     assert load_prepared(scratch) is not None
-    _damaged(scratch, how)
+    _damage(scratch, how)
     assert load_prepared(scratch) is None
 
 
@@ -399,16 +399,16 @@ print(Path("/proc/self/status").read_text().partition("VmHWM:")[2].split()[0])
 
 def test_a_long_recording_takes_no_more_memory_than_a_short_one(memo: Samples, tmp_path: Path) -> None:
     def peak(*parts: Samples) -> int:
-        path = written(tmp_path / "a.wav", *parts)
-        told = subprocess.run([sys.executable, "-c", MEASURED, str(path)], capture_output=True, text=True, check=True)
-        return int(told.stdout)
+        path = write_wav(tmp_path / "a.wav", *parts)
+        result = subprocess.run([sys.executable, "-c", MEASURED, str(path)], capture_output=True, text=True, check=True)
+        return int(result.stdout)
 
     short = peak(*[memo, silence(1)] * 6)
     assert peak(*[memo, silence(1)] * 66, silence(600), *[memo] * 20) - short < 16 << 10  # kilobytes
 
 
 class Prepares(Digester):
-    """As speech-recognition does it in a child, whose scratch folder is where it stands."""
+    """Prepares as speech-recognition does in a child, whose working folder is the scratch folder."""
 
     name = "prepares"
     label = description = ""
@@ -428,7 +428,7 @@ def in_child(_config: dict[str, object]) -> dict[str, Digester]:
     return {Prepares.name: Prepares()}
 
 
-def test_what_a_child_prepares_can_be_sent_by_its_parent(scratch: Path) -> None:
+def test_pieces_prepared_by_a_child_can_be_sent_by_its_parent(scratch: Path) -> None:
     path = SPEECH / "dialogue.mp3"
     size = path.stat().st_size
     file = File(1, path.name, path.name, Kind.AUDIO, "audio/mpeg", Stamp("1", "1", size, 0), "", 1)

@@ -1,4 +1,4 @@
-"""The sound of recordings as a stream, and where somebody speaks in it."""
+"""The sound of recordings as a stream, and where there is speech in it."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def loudness(samples: Samples) -> float:
 
 
 def wave(samples: NDArray[Any], rate: int, channels: int = 1, mask: int = 0) -> bytes:
-    """A WAV file of interleaved samples, as the bytes say; `mask` tells which loudspeaker each channel is for."""
+    """A WAV file of interleaved samples, their bytes unchanged; `mask` says which loudspeaker each channel is for."""
     data = samples.tobytes()
     bits = samples.dtype.itemsize * 8
     block = channels * bits // 8
@@ -82,19 +82,19 @@ def encoded(codec: str, format_: str, parts: list[tuple[float, Samples]], rate: 
 
 @pytest.mark.parametrize("name", ["song.mp3", "song.m4a", "song.ogg", "song.flac", "song.wav", "mill.mp4"])
 def test_any_codec_comes_out_at_16_khz_in_one_channel_and_the_same_every_time(name: str) -> None:
-    heard = all_of(on_disk(MEDIA / name))
+    decoded = all_of(on_disk(MEDIA / name))
     with av.open(MEDIA / name) as file:
         seconds = (file.duration or 0) / 1_000_000
-    assert len(heard) / RATE == pytest.approx(seconds, abs=0.1)
-    assert loudness(heard) > 0.01
-    assert np.array_equal(heard, all_of(on_disk(MEDIA / name)))
+    assert len(decoded) / RATE == pytest.approx(seconds, abs=0.1)
+    assert loudness(decoded) > 0.01
+    assert np.array_equal(decoded, all_of(on_disk(MEDIA / name)))
 
 
 def test_resampling_keeps_pitch_loudness_and_length() -> None:
     for rate in (8_000, 11_025, 44_100, 48_000, 96_000):
-        heard = all_of(recording_of(wave((tone(3, 440, rate) * 32767).astype("<i2"), rate)))
-        assert len(heard) == pytest.approx(3 * RATE, abs=1)
-        assert np.abs(heard[RATE : 2 * RATE] - tone(3)[RATE : 2 * RATE]).max() < 0.02
+        decoded = all_of(recording_of(wave((tone(3, 440, rate) * 32767).astype("<i2"), rate)))
+        assert len(decoded) == pytest.approx(3 * RATE, abs=1)
+        assert np.abs(decoded[RATE : 2 * RATE] - tone(3)[RATE : 2 * RATE]).max() < 0.02
 
 
 def test_whole_numbers_and_fractions_come_out_alike() -> None:
@@ -110,11 +110,11 @@ def test_whole_numbers_and_fractions_come_out_alike() -> None:
 
 
 def test_a_pause_of_the_clock_is_silence_so_that_samples_tell_the_time() -> None:
-    heard = all_of(recording_of(encoded("pcm_s16le", "matroska", [(0.0, tone(1)), (4.0, tone(1))])))
-    assert len(heard) == pytest.approx(5 * RATE, abs=RATE // 50)
-    assert loudness(heard[: RATE - 500]) > 0.3
-    assert loudness(heard[RATE + 500 : 4 * RATE - 500]) == 0
-    assert loudness(heard[4 * RATE + 500 :]) > 0.3
+    decoded = all_of(recording_of(encoded("pcm_s16le", "matroska", [(0.0, tone(1)), (4.0, tone(1))])))
+    assert len(decoded) == pytest.approx(5 * RATE, abs=RATE // 50)
+    assert loudness(decoded[: RATE - 500]) > 0.3
+    assert loudness(decoded[RATE + 500 : 4 * RATE - 500]) == 0
+    assert loudness(decoded[4 * RATE + 500 :]) > 0.3
 
 
 def test_sound_that_begins_after_the_picture_begins_with_silence() -> None:
@@ -131,27 +131,27 @@ def test_sound_that_begins_after_the_picture_begins_with_silence() -> None:
         late.sample_rate, late.pts, late.time_base = RATE, round(0.4 * RATE), Fraction(1, RATE)
         file.mux(audio.encode(late))
         file.mux(video.encode(None))
-    heard = all_of(recording_of(out.getvalue()))
-    assert np.flatnonzero(heard)[0] / RATE == pytest.approx(0.4, abs=0.01)
+    decoded = all_of(recording_of(out.getvalue()))
+    assert np.flatnonzero(decoded)[0] / RATE == pytest.approx(0.4, abs=0.01)
 
 
 def test_a_change_of_rate_on_the_way_does_not_move_the_clock() -> None:
     slow = encoded("mp2", "mp2", [(0.0, tone(3, 440, 22_050))], 22_050)
     fast = encoded("mp2", "mp2", [(0.0, tone(3, 440, 44_100))], 44_100)
-    heard = all_of(recording_of(slow + fast + slow))
-    assert len(heard) / RATE == pytest.approx(9, abs=0.3)
+    decoded = all_of(recording_of(slow + fast + slow))
+    assert len(decoded) / RATE == pytest.approx(9, abs=0.3)
     for second in (1, 4, 7):
-        part = heard[second * RATE : (second + 1) * RATE]
+        part = decoded[second * RATE : (second + 1) * RATE]
         assert np.abs(np.fft.rfft(part)).argmax() == pytest.approx(440, abs=2)
 
 
 def test_samples_that_are_no_numbers_are_silence() -> None:
     broken = tone(1).astype("<f4")
     broken[100:200], broken[300], broken[400] = np.nan, np.inf, -1e30
-    heard = all_of(recording_of(wave(broken, RATE)))
-    assert np.isfinite(heard).all()
-    assert np.abs(heard).max() <= 1
-    assert not heard[100:200].any()
+    decoded = all_of(recording_of(wave(broken, RATE)))
+    assert np.isfinite(decoded).all()
+    assert np.abs(decoded).max() <= 1
+    assert not decoded[100:200].any()
 
 
 def test_two_channels_that_are_opposites_do_not_cancel_each_other() -> None:
@@ -182,20 +182,20 @@ def test_eight_channels_are_no_reason_to_crash() -> None:
     assert loudness(all_of(recording_of(out.getvalue()))[4000:12000]) == pytest.approx(0.35, abs=0.05)
 
 
-def test_what_is_broken_in_the_middle_is_stepped_over() -> None:
+def test_a_broken_middle_is_skipped() -> None:
     data = bytearray((SPEECH / "dialogue.mp3").read_bytes())
     whole = all_of(recording_of(bytes(data)))
     middle = len(data) // 2
     data[middle : middle + 3000] = bytes(range(250)) * 12
-    heard = all_of(recording_of(bytes(data)))
-    assert len(heard) > 0.95 * len(whole)
-    assert np.abs(heard[: 5 * RATE] - whole[: 5 * RATE]).max() < 1e-4
+    decoded = all_of(recording_of(bytes(data)))
+    assert len(decoded) > 0.95 * len(whole)
+    assert np.abs(decoded[: 5 * RATE] - whole[: 5 * RATE]).max() < 1e-4
 
 
 def test_no_more_than_sound_hours_are_decoded() -> None:
     long = recording_of(wave(np.full(3_700 * 1_000, 200, np.uint8), 1_000))
-    heard = sum(len(piece) for piece in read_samples(long, MediaLimits(sound_hours=1)))
-    assert heard == 3_600 * RATE
+    decoded = sum(len(piece) for piece in read_samples(long, MediaLimits(sound_hours=1)))
+    assert decoded == 3_600 * RATE
 
 
 def test_a_clock_beyond_the_declared_end_is_not_believed() -> None:
@@ -225,22 +225,22 @@ def test_sound_that_cannot_be_decoded_is_no_silence() -> None:
         all_of(recording_of(bytes(data)))
 
 
-# Where somebody speaks
+# Where there is speech
 
 
-def heard_by(activity: SpeechDetector, samples: Samples, length: int) -> list[SpeechSpan]:
+def spans_of(activity: SpeechDetector, samples: Samples, length: int) -> list[SpeechSpan]:
     spans: list[SpeechSpan] = []
     for at in range(0, len(samples), length):
         settled = activity.settled_until
-        told = activity.feed(samples[at : at + length])
-        assert all(span.start >= settled - 1e-9 for span in told)
-        spans += told
+        found = activity.feed(samples[at : at + length])
+        assert all(span.start >= settled - 1e-9 for span in found)
+        spans += found
     return [*spans, *activity.finish()]
 
 
 @pytest.fixture(scope="module")
 def speech() -> Samples:
-    """Everything that is said in the samples, one after the other, with music and silence between."""
+    """All speech of the samples, one after the other, with music and silence between."""
     names = ("dialogue.mp3", "tune.mp3", "memo.ogg", "silence.flac", "wetter.ogg", "recipe.m4a")
     return np.concatenate([all_of(on_disk(SPEECH / name)) for name in names])
 
@@ -266,7 +266,7 @@ def test_speech_is_found_where_faster_whisper_finds_it(speech: Samples, rules: A
         speech_pad_ms=round(rules.pad * 1000),
     )
     theirs = [(span["start"] / RATE, span["end"] / RATE) for span in get_speech_timestamps(speech.copy(), options)]
-    mine = [(span.start, span.end) for span in heard_by(SpeechDetector(rules), speech, RATE)]
+    mine = [(span.start, span.end) for span in spans_of(SpeechDetector(rules), speech, RATE)]
     assert len(mine) == len(theirs) >= 3
     assert np.abs(np.array(mine) - np.array(theirs)).max() < 0.07
 
@@ -274,17 +274,17 @@ def test_speech_is_found_where_faster_whisper_finds_it(speech: Samples, rules: A
 @pytest.mark.parametrize("length", [160, 7_001, 10 * RATE])
 def test_pieces_of_any_length_give_the_same_spans(speech: Samples, length: int) -> None:
     part = speech[: 45 * RATE]
-    expected = heard_by(SpeechDetector(), part, RATE)
-    spans = heard_by(SpeechDetector(), part, length)
+    expected = spans_of(SpeechDetector(), part, RATE)
+    spans = spans_of(SpeechDetector(), part, length)
     assert spans == expected
-    assert all(one.end <= other.start for one, other in pairwise(spans))
+    assert all(before.end <= after.start for before, after in pairwise(spans))
     assert 0 <= spans[0].start < spans[-1].end <= len(part) / RATE
 
 
 def test_music_noise_and_silence_are_no_speech() -> None:
     noise = np.random.default_rng(1).standard_normal(8 * RATE).astype(np.float32) * 0.1
     for samples in (all_of(on_disk(SPEECH / "tune.mp3")), noise, tone(8), np.zeros(8 * RATE, np.float32)):
-        assert heard_by(SpeechDetector(), samples, RATE) == []
+        assert spans_of(SpeechDetector(), samples, RATE) == []
 
 
 def test_hours_of_nothing_cost_next_to_nothing() -> None:
@@ -292,10 +292,10 @@ def test_hours_of_nothing_cost_next_to_nothing() -> None:
         return sum(len(activity.feed(samples)) for _ in range(pieces)) > 0
 
     noise = np.random.default_rng(1).standard_normal(10 * RATE).astype(np.float32) * 0.1
-    asked = cpu_seconds(lambda: hears(SpeechDetector(), noise, 12))  # two minutes about which the model is asked
+    with_model = cpu_seconds(lambda: hears(SpeechDetector(), noise, 12))  # two minutes on which the model is run
     activity = SpeechDetector()
     nothing = cpu_seconds(lambda: hears(activity, np.zeros(10 * RATE, np.float32), 6 * 360))  # six hours
-    assert nothing < 180 * asked / 3  # asked about these, too, it would cost 180 times as much
+    assert nothing < 180 * with_model / 3  # if the model were run on these, too, they would cost 180 times as much
     late = all_of(on_disk(SPEECH / "memo.ogg"))
     spans = [*activity.feed(late), *activity.finish()]
     assert spans[0].start == pytest.approx(6 * 3600 + 0.2, abs=0.3)

@@ -20,7 +20,7 @@ from chyme.speech.voices import json_format as voices
 
 
 @dataclass
-class Heard(StaysHome):
+class RecordingSource(StaysHome):
     """A recording after speech-recognition."""
 
     upstream: Upstream | None
@@ -37,14 +37,14 @@ class Heard(StaysHome):
         pass
 
 
-def recognised(spoken: dict[str, float], *sounds: Voice, artifact: bytes | None = None) -> Heard:
+def recognised(spoken: dict[str, float], *sounds: Voice, artifact: bytes | None = None) -> RecordingSource:
     segments = tuple(Segment(0.0, seconds, "words", speaker) for speaker, seconds in spoken.items())
     content = transcript.as_json(Transcript("en", "m", 60.0, segments))
     data = voices.as_json(sounds) if artifact is None else artifact
-    return Heard(upstream("speech-recognition", content, artifacts={voices.VOICES: data} if data else {}))
+    return RecordingSource(upstream("speech-recognition", content, artifacts={voices.VOICES: data} if data else {}))
 
 
-def digest(source: Heard, least_seconds: float = 2.0) -> tuple[Output, dict[str, Any]]:
+def digest(source: RecordingSource, least_seconds: float = 2.0) -> tuple[Output, dict[str, Any]]:
     (output,) = SpeakerEmbedding(least_seconds).digest(source)
     return output, json.loads(output.content or "null")
 
@@ -54,54 +54,54 @@ def sound(speaker: str, seconds: float, vector: tuple[float, ...] = (0.6, 0.8)) 
 
 
 def test_every_voice_that_is_long_enough_is_handed_on() -> None:
-    one, two = sound("speaker-1", 30.0), sound("speaker-2", 2.0, (1.0, 0.0))
-    output, told = digest(recognised({"speaker-1": 30.0, "speaker-2": 2.0}, two, one))
+    first, second = sound("speaker-1", 30.0), sound("speaker-2", 2.0, (1.0, 0.0))
+    output, content = digest(recognised({"speaker-1": 30.0, "speaker-2": 2.0}, second, first))
 
-    assert output.voices == (one, two)  # in the order of the transcript
-    assert told == {
+    assert output.voices == (first, second)  # in the order of the transcript
+    assert content == {
         "speakers": [{"speaker": "speaker-1", "seconds": 30.0}, {"speaker": "speaker-2", "seconds": 2.0}],
         "skipped": [],
     }
 
 
-def test_who_cannot_be_recognised_is_told_with_the_reason() -> None:
+def test_speakers_who_cannot_be_recognised_are_listed_with_the_reason() -> None:
     source = recognised(
         {"speaker-1": 30.0, "speaker-2": 1.94, "speaker-3": 0.4, "speaker-4": 9.0},
         *(sound("speaker-1", 30.0), sound("speaker-2", 1.94), sound("speaker-4", 9.0, (0.0, 0.0))),
     )
-    output, told = digest(source)
+    output, content = digest(source)
 
     assert [voice.speaker for voice in output.voices] == ["speaker-1"]
-    assert told["skipped"] == [
+    assert content["skipped"] == [
         {"speaker": "speaker-2", "reason": "spoke 1.9 s; 2 s are needed to be recognised"},
         {"speaker": "speaker-3", "reason": "spoke too little to be recognised"},
         {"speaker": "speaker-4", "reason": "has no voice that could be compared"},
     ]
 
 
-def test_how_long_is_long_enough_can_be_set_and_changes_the_recipe() -> None:
+def test_the_minimum_length_can_be_set_and_changes_the_recipe() -> None:
     output, _ = digest(recognised({"speaker-1": 1.0}, sound("speaker-1", 1.0)), least_seconds=0.5)
 
     assert len(output.voices) == 1
     assert SpeakerEmbedding(0.5).recipe != SpeakerEmbedding().recipe
 
 
-def test_a_transcript_in_which_nobody_is_told_apart_has_no_speakers() -> None:
+def test_a_transcript_without_speaker_labels_has_no_speakers() -> None:
     segment = Segment(0.0, 5.0, "words")
     content = transcript.as_json(Transcript("en", "m", 60.0, (segment,)))
-    output, _ = digest(Heard(upstream("speech-recognition", content, artifacts={voices.VOICES: b"[]"})))
+    output, _ = digest(RecordingSource(upstream("speech-recognition", content, artifacts={voices.VOICES: b"[]"})))
 
     assert (output.content, output.voices) == (None, ())
 
 
-def test_where_nothing_is_spoken_there_is_nobody_to_recognise_and_nothing_fails() -> None:
-    output, _ = digest(Heard(upstream("speech-recognition", None)))
+def test_without_speech_there_are_no_voices_and_nothing_fails() -> None:
+    output, _ = digest(RecordingSource(upstream("speech-recognition", None)))
     assert (output.content, output.voices) == (None, ())
 
 
-def test_without_a_transcript_nobody_can_be_recognised() -> None:
+def test_without_a_transcript_speakers_cannot_be_recognised() -> None:
     with pytest.raises(UpstreamMissing, match=r"talk\.mp3: it has no transcript"):
-        SpeakerEmbedding().digest(Heard(None))
+        SpeakerEmbedding().digest(RecordingSource(None))
 
 
 @pytest.mark.parametrize("artifact", [b"", b"{", b"[1]", b'[{"speaker": "speaker-1"}]', b"\xff\xfe"])

@@ -1,4 +1,4 @@
-"""Who said which words."""
+"""Which speaker said which words."""
 
 from __future__ import annotations
 
@@ -17,116 +17,116 @@ def segment(text: str, start: float = 0.0, step: float = 0.5, pieces: list[str] 
     return Segment(start, start + step * len(words), text, None, words)
 
 
-def told(segments: tuple[Segment, ...]) -> list[tuple[str | None, str]]:
-    return [(one.speaker, one.text) for one in segments]
+def speakers_and_texts(segments: tuple[Segment, ...]) -> list[tuple[str | None, str]]:
+    return [(part.speaker, part.text) for part in segments]
 
 
 def test_without_turns_nothing_changes() -> None:
-    said = [segment("Good morning.")]
-    assert label_segments(said, []) == tuple(said)
+    spoken = [segment("Good morning.")]
+    assert label_segments(spoken, []) == tuple(spoken)
 
 
 def test_a_segment_of_one_speaker_stays_whole() -> None:
-    said = segment("Good morning to you.")
-    (only,) = label_segments([said], [Turn(0.0, 5.0, ONE)])
-    assert (only.speaker, only.text, only.words) == (ONE, said.text, said.words)
-    assert (only.start, only.end) == (said.start, said.end)
+    spoken = segment("Good morning to you.")
+    (only,) = label_segments([spoken], [Turn(0.0, 5.0, ONE)])
+    assert (only.speaker, only.text, only.words) == (ONE, spoken.text, spoken.words)
+    assert (only.start, only.end) == (spoken.start, spoken.end)
 
 
 def test_a_segment_is_split_where_the_speaker_changes() -> None:
-    said = segment('Did you  find it? "Yes," I did (at last).')
-    first, second = label_segments([said], [Turn(0.0, 2.0, ONE), Turn(2.0, 9.0, TWO)])
-    assert told((first, second)) == [(ONE, "Did you  find it?"), (TWO, '"Yes," I did (at last).')]
-    assert first.words + second.words == said.words
-    assert (first.start, first.end, second.start, second.end) == (0.0, 2.0, 2.0, said.end)
+    spoken = segment('Did you  find it? "Yes," I did (at last).')
+    first, second = label_segments([spoken], [Turn(0.0, 2.0, ONE), Turn(2.0, 9.0, TWO)])
+    assert speakers_and_texts((first, second)) == [(ONE, "Did you  find it?"), (TWO, '"Yes," I did (at last).')]
+    assert first.words + second.words == spoken.words
+    assert (first.start, first.end, second.start, second.end) == (0.0, 2.0, 2.0, spoken.end)
 
 
 def test_text_without_blanks_is_split_between_the_right_letters() -> None:
-    said = segment("今日はいい天気。「そうですね」", pieces=["今日", "は", "いい", "天気。", "そう", "です", "ね"])
-    parts = label_segments([said], [Turn(0.0, 2.0, ONE), Turn(2.0, 4.0, TWO)])
-    assert told(parts) == [(ONE, "今日はいい天気。"), (TWO, "「そうですね」")]
+    spoken = segment("今日はいい天気。「そうですね」", pieces=["今日", "は", "いい", "天気。", "そう", "です", "ね"])
+    parts = label_segments([spoken], [Turn(0.0, 2.0, ONE), Turn(2.0, 4.0, TWO)])
+    assert speakers_and_texts(parts) == [(ONE, "今日はいい天気。"), (TWO, "「そうですね」")]
 
 
 def test_a_word_that_occurs_twice_is_found_where_it_stands() -> None:
-    said = segment("no yes no yes no no")
-    parts = label_segments([said], [Turn(0.0, 1.5, ONE), Turn(1.5, 3.0, TWO)])
-    assert told(parts) == [(ONE, "no yes no"), (TWO, "yes no no")]
+    spoken = segment("no yes no yes no no")
+    parts = label_segments([spoken], [Turn(0.0, 1.5, ONE), Turn(1.5, 3.0, TWO)])
+    assert speakers_and_texts(parts) == [(ONE, "no yes no"), (TWO, "yes no no")]
 
 
-def test_quotation_marks_that_are_in_no_word_go_with_what_they_stand_at() -> None:
+def test_quotation_marks_that_are_in_no_word_go_with_the_word_next_to_them() -> None:
     pieces = ["He", "asked", "why", "No", "idea", "really"]
-    said = segment('He asked "why?" "No idea, really."', pieces=pieces)
-    parts = label_segments([said], [Turn(0.0, 1.5, ONE), Turn(1.5, 3.0, TWO)])
-    assert told(parts) == [(ONE, 'He asked "why?"'), (TWO, '"No idea, really."')]
+    spoken = segment('He asked "why?" "No idea, really."', pieces=pieces)
+    parts = label_segments([spoken], [Turn(0.0, 1.5, ONE), Turn(1.5, 3.0, TWO)])
+    assert speakers_and_texts(parts) == [(ONE, 'He asked "why?"'), (TWO, '"No idea, really."')]
 
 
-def test_a_word_belongs_to_the_turn_that_holds_most_of_it() -> None:
-    said = segment("a b c d e f", step=1.0)
-    parts = label_segments([said], [Turn(0.0, 3.4, ONE), Turn(3.4, 6.0, TWO)])
-    assert told(parts) == [(ONE, "a b c"), (TWO, "d e f")]
+def test_a_word_belongs_to_the_turn_that_covers_most_of_it() -> None:
+    spoken = segment("a b c d e f", step=1.0)
+    parts = label_segments([spoken], [Turn(0.0, 3.4, ONE), Turn(3.4, 6.0, TWO)])
+    assert speakers_and_texts(parts) == [(ONE, "a b c"), (TWO, "d e f")]
 
 
-def test_one_short_word_amid_anothers_is_the_others() -> None:
-    said = segment("we went to the old harbour again")
-    (only,) = label_segments([said], [Turn(0.0, 1.5, ONE), Turn(1.5, 2.0, TWO), Turn(2.0, 9.0, ONE)])
-    assert told((only,)) == [(ONE, said.text)]
+def test_one_short_word_amid_another_speakers_words_is_given_to_that_speaker() -> None:
+    spoken = segment("we went to the old harbour again")
+    (only,) = label_segments([spoken], [Turn(0.0, 1.5, ONE), Turn(1.5, 2.0, TWO), Turn(2.0, 9.0, ONE)])
+    assert speakers_and_texts((only,)) == [(ONE, spoken.text)]
 
 
-def test_two_words_amid_anothers_are_kept() -> None:
-    said = segment("we went there of course not because I had to")
-    parts = label_segments([said], [Turn(0.0, 1.5, ONE), Turn(1.5, 3.0, TWO), Turn(3.0, 9.0, ONE)])
-    assert told(parts) == [(ONE, "we went there"), (TWO, "of course not"), (ONE, "because I had to")]
+def test_two_words_amid_another_speakers_words_stay() -> None:
+    spoken = segment("we went there of course not because I had to")
+    parts = label_segments([spoken], [Turn(0.0, 1.5, ONE), Turn(1.5, 3.0, TWO), Turn(3.0, 9.0, ONE)])
+    assert speakers_and_texts(parts) == [(ONE, "we went there"), (TWO, "of course not"), (ONE, "because I had to")]
 
 
 def test_a_change_moves_to_the_end_of_the_sentence_that_is_close() -> None:
-    said = segment("Is it far from here? Not at all my friend.", step=0.3)
+    spoken = segment("Is it far from here? Not at all my friend.", step=0.3)
     late, early = 1.5 + 0.35, 1.5 - 0.35
-    for heard in (late, early):
-        parts = label_segments([said], [Turn(0.0, heard, ONE), Turn(heard, 9.0, TWO)])
-        assert told(parts) == [(ONE, "Is it far from here?"), (TWO, "Not at all my friend.")]
+    for change in (late, early):
+        parts = label_segments([spoken], [Turn(0.0, change, ONE), Turn(change, 9.0, TWO)])
+        assert speakers_and_texts(parts) == [(ONE, "Is it far from here?"), (TWO, "Not at all my friend.")]
 
 
 def test_a_change_far_from_the_end_of_a_sentence_stays() -> None:
-    said = segment("Is it far from here to there? I do not know at all.", step=0.3)
-    parts = label_segments([said], [Turn(0.0, 1.2, ONE), Turn(1.2, 9.0, TWO)])
-    assert told(parts) == [(ONE, "Is it far from"), (TWO, "here to there? I do not know at all.")]
+    spoken = segment("Is it far from here to there? I do not know at all.", step=0.3)
+    parts = label_segments([spoken], [Turn(0.0, 1.2, ONE), Turn(1.2, 9.0, TWO)])
+    assert speakers_and_texts(parts) == [(ONE, "Is it far from"), (TWO, "here to there? I do not know at all.")]
 
 
 def test_a_change_moves_by_two_words_and_less_than_a_second_at_most() -> None:
     fast = segment("Is it far from here to there? I do not know at all.", step=0.1)
     slow = segment("Is it far from here to there? I do not know at all.", step=0.6)
-    for said, change in ((fast, 0.4), (slow, 3.0)):
-        parts = label_segments([said], [Turn(0.0, change, ONE), Turn(change, 9.0, TWO)])
-        assert parts[0].text == ("Is it far from" if said is fast else "Is it far from here")
+    for spoken, change in ((fast, 0.4), (slow, 3.0)):
+        parts = label_segments([spoken], [Turn(0.0, change, ONE), Turn(change, 9.0, TWO)])
+        assert parts[0].text == ("Is it far from" if spoken is fast else "Is it far from here")
 
 
 def test_an_answer_of_one_word_that_is_a_sentence_is_kept() -> None:
-    said = segment("Yes. And then we went home together")
-    parts = label_segments([said], [Turn(0.0, 0.5, TWO), Turn(0.5, 9.0, ONE)])
-    assert told(parts) == [(TWO, "Yes."), (ONE, "And then we went home together")]
+    spoken = segment("Yes. And then we went home together")
+    parts = label_segments([spoken], [Turn(0.0, 0.5, TWO), Turn(0.5, 9.0, ONE)])
+    assert speakers_and_texts(parts) == [(TWO, "Yes."), (ONE, "And then we went home together")]
 
 
-def test_words_in_no_turn_go_to_the_nearest_and_far_ones_to_nobody() -> None:
+def test_words_in_no_turn_go_to_the_nearest_speaker_and_distant_words_to_none() -> None:
     near, far = segment("hello there", start=3.0), segment("hello there", start=60.0)
-    assert [one.speaker for one in label_segments([near, far], [Turn(0.0, 2.5, ONE)])] == [ONE, None]
+    assert [part.speaker for part in label_segments([near, far], [Turn(0.0, 2.5, ONE)])] == [ONE, None]
 
 
 def test_words_far_from_any_turn_follow_their_neighbours() -> None:
-    said = segment("one two three four five six seven eight", step=1.0)
-    (only,) = label_segments([said], [Turn(0.0, 2.0, ONE)])
+    spoken = segment("one two three four five six seven eight", step=1.0)
+    (only,) = label_segments([spoken], [Turn(0.0, 2.0, ONE)])
     assert only.speaker == ONE
 
 
-def test_segments_without_words_are_given_to_whoever_speaks_most_of_them() -> None:
-    said = Segment(0.0, 10.0, "We have no words for this.")
-    (only,) = label_segments([said], [Turn(0.0, 4.0, ONE), Turn(4.0, 10.0, TWO)])
-    assert (only.speaker, only.text) == (TWO, said.text)
+def test_segments_without_words_are_given_to_the_speaker_of_most_of_their_time() -> None:
+    spoken = Segment(0.0, 10.0, "We have no words for this.")
+    (only,) = label_segments([spoken], [Turn(0.0, 4.0, ONE), Turn(4.0, 10.0, TWO)])
+    assert (only.speaker, only.text) == (TWO, spoken.text)
 
 
-def test_text_that_does_not_hold_its_words_is_not_cut() -> None:
-    said = Segment(0.0, 4.0, "Something else.", None, segment("a b c d e f g h").words)
-    (only,) = label_segments([said], [Turn(0.0, 1.0, ONE), Turn(1.0, 4.0, TWO)])
-    assert (only.speaker, only.text, only.words) == (TWO, said.text, said.words)
+def test_text_that_does_not_contain_its_words_is_not_cut() -> None:
+    spoken = Segment(0.0, 4.0, "Something else.", None, segment("a b c d e f g h").words)
+    (only,) = label_segments([spoken], [Turn(0.0, 1.0, ONE), Turn(1.0, 4.0, TWO)])
+    assert (only.speaker, only.text, only.words) == (TWO, spoken.text, spoken.words)
 
 
 def test_order_and_times_stay_valid_when_times_are_muddled() -> None:
@@ -134,15 +134,15 @@ def test_order_and_times_stay_valid_when_times_are_muddled() -> None:
         *(Word("a", 0.0, 1.0, 1.0), Word("b", 0.9, 0.9, 1.0), Word("c", 1.0, 2.6, 1.0)),
         *(Word("d", 2.2, 3.0, 1.0), Word("e", 3.0, 9.0, 1.0), Word("f", 9.0, 9.5, 1.0), Word("g", 9.5, 9.9, 1.0)),
     )
-    said = Segment(0.5, 4.0, "a b c d e f g", None, words)
-    parts = label_segments([said], [Turn(0.0, 2.0, ONE), Turn(2.0, 8.0, TWO), Turn(8.0, 12.0, ONE)])
-    assert told(parts) == [(ONE, "a b c"), (TWO, "d e"), (ONE, "f g")]
-    times = [time for one in parts for time in (one.start, one.end)]
+    spoken = Segment(0.5, 4.0, "a b c d e f g", None, words)
+    parts = label_segments([spoken], [Turn(0.0, 2.0, ONE), Turn(2.0, 8.0, TWO), Turn(8.0, 12.0, ONE)])
+    assert speakers_and_texts(parts) == [(ONE, "a b c"), (TWO, "d e"), (ONE, "f g")]
+    times = [time for part in parts for time in (part.start, part.end)]
     assert times == sorted(times)
     assert (times[0], times[-1]) == (0.5, 4.0)
 
 
 def test_many_turns_and_words_are_laid_over_each_other_quickly() -> None:
     turns = [Turn(float(at), at + 1.0, f"speaker-{at % 2 + 1}") for at in range(20_000)]
-    said = [segment("a b", start=float(at), step=0.5) for at in range(20_000)]
-    assert [one.speaker for one in label_segments(said, turns)] == [turn.speaker for turn in turns]
+    spoken = [segment("a b", start=float(at), step=0.5) for at in range(20_000)]
+    assert [part.speaker for part in label_segments(spoken, turns)] == [turn.speaker for turn in turns]

@@ -1,4 +1,4 @@
-"""The digester that writes down what is said."""
+"""The digester that transcribes speech."""
 
 # Set CHYME_WEIGHTS_DIR where the weights are not beside Python.
 
@@ -67,17 +67,17 @@ def previewed(path: Path) -> Upstream:
     return upstream(preview.name, preview.content)
 
 
-def source(path: Path, scratch: Path, **told: Any) -> DiskSource:
-    """The file and its preview; with `told`, a preview that tells this and no more."""
-    preview = upstream("media-preview", json.dumps(told)) if told else previewed(path)
+def source(path: Path, scratch: Path, **fields: Any) -> DiskSource:
+    """The file and its preview; with `fields`, a preview that contains only these."""
+    preview = upstream("media-preview", json.dumps(fields)) if fields else previewed(path)
     return replace(source_of(path, scratch), inputs={"media-preview": preview})
 
 
 def content_of(outputs: list[Output]) -> dict[str, Any]:
     (output,) = outputs
     assert output.name == "speech-recognition"
-    told: dict[str, Any] = json.loads(output.content or "")
-    return told
+    content: dict[str, Any] = json.loads(output.content or "")
+    return content
 
 
 def test_only_audio_and_video_are_digested(tmp_path: Path) -> None:
@@ -87,7 +87,7 @@ def test_only_audio_and_video_are_digested(tmp_path: Path) -> None:
 
 
 @needs_weights
-def test_weights_that_appear_make_another_recipe_so_that_what_waited_for_them_wakes(tmp_path: Path) -> None:
+def test_weights_that_appear_make_another_recipe_so_that_digests_waiting_for_them_run(tmp_path: Path) -> None:
     without = SpeechRecognition(replace(SETTINGS, weights_dir=str(tmp_path)))
     assert without.recipe != SpeechRecognition(SETTINGS).recipe
     assert SpeechRecognition(replace(SETTINGS, threads=7)).recipe == SpeechRecognition(SETTINGS).recipe
@@ -103,14 +103,14 @@ def test_time_grows_with_how_long_it_plays(tmp_path: Path) -> None:
     assert digester.time_limit(large) == 60 + 2 * 1000
 
 
-def test_whoever_heard_it_speakers_and_subtitles_are_made_the_same_way() -> None:
+def test_speakers_and_subtitles_are_made_the_same_way_for_every_recogniser() -> None:
     words = tuple(Word(word, at, at + 0.8, 0.9) for at, word in enumerate(("Hello.", "Who", "is", "there?")))
-    heard = Transcript("en", "some model", 4.0, (Segment(0.0, 3.8, "Hello. Who is there?", None, words),))
+    transcript = Transcript("en", "some model", 4.0, (Segment(0.0, 3.8, "Hello. Who is there?", None, words),))
     turns = [Turn(0.0, 0.9, "speaker-1"), Turn(0.9, 4.0, "speaker-2")]
     voices = [Voice("speaker-1", 0.9, "m", (1.0, 0.0)), Voice("speaker-3", 0.5, "m", (0.0, 1.0))]
-    made = build_output(heard, turns, voices)
-    told = content_of([made])
-    assert [(row["speaker"], row["text"]) for row in told["segments"]] == [
+    made = build_output(transcript, turns, voices)
+    content = content_of([made])
+    assert [(row["speaker"], row["text"]) for row in content["segments"]] == [
         ("speaker-1", "Hello."),
         ("speaker-2", "Who is there?"),
     ]
@@ -118,7 +118,7 @@ def test_whoever_heard_it_speakers_and_subtitles_are_made_the_same_way() -> None
     assert list(files) == ["voices.json", "subtitles.srt", "subtitles.vtt"]
     assert [voice.speaker for voice in voices_from_json(files["voices.json"])] == ["speaker-1"]
     assert "<v Speaker 2>Who is there?" in files["subtitles.vtt"].decode()
-    assert build_output(replace(heard, segments=()), turns, voices) == Output("speech-recognition", None)
+    assert build_output(replace(transcript, segments=()), turns, voices) == Output("speech-recognition", None)
 
 
 def test_a_film_without_sound_has_no_content_and_is_not_even_opened(tmp_path: Path) -> None:
@@ -150,24 +150,24 @@ def test_a_film_comes_out_as_compact_json_with_subtitles(tmp_path: Path) -> None
     (made,) = SpeechRecognition(SETTINGS).digest(film)
     assert made.content is not None
     assert '": ' not in made.content
-    told = content_of([made])
+    content = content_of([made])
     fields = ["text", "language", "model", "duration", "segments", "speakers"]
-    assert list(told) == (fields if tells_voices_apart() else [*fields, "note"])
-    assert told["text"].splitlines() == [
+    assert list(content) == (fields if tells_voices_apart() else [*fields, "note"])
+    assert content["text"].splitlines() == [
         "Welcome to the museum.",
         "In this room you can see a large wooden elephant.",
         "It was built by hand a very long time ago.",
     ]
-    assert (told["language"], told["model"]) == ("en", "whisper-base")
-    assert told["duration"] == pytest.approx(9.66, abs=0.1)
-    words = told["segments"][0]["words"]
+    assert (content["language"], content["model"]) == ("en", "whisper-base")
+    assert content["duration"] == pytest.approx(9.66, abs=0.1)
+    words = content["segments"][0]["words"]
     assert [word["word"] for word in words] == ["Welcome", "to", "the", "museum."]
     assert [artifact.filename for artifact in made.artifacts][-2:] == ["subtitles.srt", "subtitles.vtt"]
     assert film.heard == sorted(film.heard)
     assert film.heard[-1] > 0.9
     segments = from_json(made.content).segments
-    assert all(0 <= segment.start < segment.end <= told["duration"] for segment in segments)
-    assert all(one.end <= other.start for one, other in pairwise(segments))
+    assert all(0 <= segment.start < segment.end <= content["duration"] for segment in segments)
+    assert all(before.end <= after.start for before, after in pairwise(segments))
 
 
 @needs_weights
@@ -178,10 +178,10 @@ def test_without_the_weights_for_voices_there_is_a_transcript_all_the_same(tmp_p
     (tmp_path / "weights" / "speech").symlink_to(weights)
     digester = SpeechRecognition(replace(SETTINGS, weights_dir=str(tmp_path / "weights")))
     (made,) = digester.digest(source(SPEECH / "memo.ogg", tmp_path))
-    told = content_of([made])
-    assert "Thursday" in told["text"]
-    assert {segment["speaker"] for segment in told["segments"]} == {None}
-    assert "'chyme weights voices', then 'chyme reset --digester speech-recognition'" in told["note"]
+    content = content_of([made])
+    assert "Thursday" in content["text"]
+    assert {segment["speaker"] for segment in content["segments"]} == {None}
+    assert "'chyme weights voices', then 'chyme reset --digester speech-recognition'" in content["note"]
     assert [artifact.filename for artifact in made.artifacts] == ["subtitles.srt", "subtitles.vtt"]
 
 
@@ -190,13 +190,13 @@ def test_two_people_are_told_apart(tmp_path: Path) -> None:
     if not tells_voices_apart():
         pytest.skip("needs the weights that tell voices apart: chyme weights voices")
     (made,) = SpeechRecognition(SETTINGS).digest(source(SPEECH / "dialogue.mp3", tmp_path))
-    told = content_of([made])
-    assert [speaker["speaker"] for speaker in told["speakers"]] == ["speaker-1", "speaker-2"]
-    said = {segment["text"]: segment["speaker"] for segment in told["segments"]}
-    assert said["Did you find the old telescope in the cellar?"] == "speaker-1"
-    assert said["It was standing behind two bicycles under a blanket."] == "speaker-2"
-    assert said["Then we can look at the moon tonight."] == "speaker-1"
-    assert said["I hope the weather stays clear."] == "speaker-2"
+    content = content_of([made])
+    assert [speaker["speaker"] for speaker in content["speakers"]] == ["speaker-1", "speaker-2"]
+    speakers = {segment["text"]: segment["speaker"] for segment in content["segments"]}
+    assert speakers["Did you find the old telescope in the cellar?"] == "speaker-1"
+    assert speakers["It was standing behind two bicycles under a blanket."] == "speaker-2"
+    assert speakers["Then we can look at the moon tonight."] == "speaker-1"
+    assert speakers["I hope the weather stays clear."] == "speaker-2"
     voices = voices_from_json(made.artifacts[0].data)
     assert [voice.speaker for voice in voices] == ["speaker-1", "speaker-2"]
 
@@ -238,9 +238,9 @@ def ask(runner: Runner, tmp_path: Path) -> Ask:
 def test_a_child_hears_every_sample_without_dying(ask: Ask, runner: Runner) -> None:
     for line in (SPEECH / "transcripts.tsv").read_text(encoding="utf-8").splitlines()[1:]:
         name, language, text = line.split("\t")
-        told = content_of(ask(SPEECH / name))
-        assert told["language"] == language
-        assert _plain(told["text"]) == _plain(text)
+        content = content_of(ask(SPEECH / name))
+        assert content["language"] == language
+        assert _plain(content["text"]) == _plain(text)
     assert runner.snapshot().restarts == 0
 
 

@@ -1,4 +1,4 @@
-"""The digester that says in short what was said."""
+"""The digester that summarises a transcript."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ def language(provider: Provider, seconds: float = 20.0) -> LanguageSettings:
     return LanguageSettings(provider.url, "wordy", "sk-secret", seconds)
 
 
-def made(digester: SpeechRecognitionSummary, said: Transcript, scratch: Path) -> tuple[Output, str]:
-    (output,) = digester.digest(source_of(said, scratch))
+def made(digester: SpeechRecognitionSummary, transcript: Transcript, scratch: Path) -> tuple[Output, str]:
+    (output,) = digester.digest(source_of(transcript, scratch))
     assert output.name == "speech-recognition-summary"
     assert output.content is not None
     return output, output.content
@@ -82,15 +82,17 @@ def test_without_a_model_it_is_picked_from_the_transcript_and_says_so(
         assert place.seconds is not None
 
 
-def test_a_short_transcript_is_its_own_summary_and_nobody_is_asked(tmp_path: Path) -> None:
-    said = transcript_of(["um please call me back"])
+def test_a_short_transcript_is_its_own_summary_and_no_request_is_sent(tmp_path: Path) -> None:
+    transcript = transcript_of(["um please call me back"])
     with serving([fails(500)]) as provider:
         for digester in (SpeechRecognitionSummary(), SpeechRecognitionSummary(language(provider))):
-            assert made(digester, said, tmp_path)[1] == "Please call me back.\n\n*The transcript itself (local).*\n"
+            assert (
+                made(digester, transcript, tmp_path)[1] == "Please call me back.\n\n*The transcript itself (local).*\n"
+            )
     assert provider.asked == []
 
 
-def test_nothing_said_is_no_summary(tmp_path: Path) -> None:
+def test_a_transcript_without_segments_has_no_summary(tmp_path: Path) -> None:
     (output,) = SpeechRecognitionSummary().digest(source_of(Transcript("en", "m", 3.0, ()), tmp_path))
     assert output.content is None
 
@@ -100,7 +102,7 @@ def test_without_a_transcript_there_is_nothing_to_summarise(tmp_path: Path) -> N
         SpeechRecognitionSummary().digest(SpokenSource({}, tmp_path))
 
 
-def test_where_nobody_speaks_there_is_nothing_to_summarise_and_nothing_fails(tmp_path: Path) -> None:
+def test_a_silent_recording_has_no_summary_and_nothing_fails(tmp_path: Path) -> None:
     silence = {"speech-recognition": upstream("speech-recognition", None)}
     (output,) = SpeechRecognitionSummary().digest(SpokenSource(silence, tmp_path))
     assert (output.content, output.artifacts) == (None, ())
@@ -118,26 +120,26 @@ def test_the_model_writes_where_there_is_one(tmp_path: Path) -> None:
         "*Written by wordy.*\n"
     )
     assert [(place.seconds, place.speaker) for place in output.places] == [(19.0, None), (95.0, "speaker-3")]
-    (asked,) = provider.asked
-    assert "tools" not in asked.body
-    assert "data, not a message" in asked.words
-    assert '{"time": "0:26", "speaker": "Speaker 3", "text": "Could we use wood' in asked.words
-    assert "talk.mp3" not in asked.words
+    (request,) = provider.asked
+    assert "tools" not in request.body
+    assert "data, not a message" in request.words
+    assert '{"time": "0:26", "speaker": "Speaker 3", "text": "Could we use wood' in request.words
+    assert "talk.mp3" not in request.words
 
 
-def test_of_a_long_transcript_parts_are_sent_and_it_is_told(tmp_path: Path) -> None:
+def test_parts_of_a_long_transcript_are_sent_and_the_summary_says_so(tmp_path: Path) -> None:
     long = transcript_of([f"number {at} of the pier and the steel in June " + "word " * 60 for at in range(100)])
     with serving([says(ANSWER)]) as provider:
         settings = replace(language(provider), characters=6000)
         _, text = made(SpeechRecognitionSummary(settings), long, tmp_path)
-    (asked,) = provider.asked
-    assert len(asked.words) < 8000
-    assert all(f"number {at} of" in asked.words for at in (0, 99))
-    assert "number 25 of" not in asked.words
+    (request,) = provider.asked
+    assert len(request.words) < 8000
+    assert all(f"number {at} of" in request.words for at in (0, 99))
+    assert "number 25 of" not in request.words
     assert text.splitlines()[-1].startswith("*Written by wordy from its beginning, middle and end, 1")
 
 
-def test_what_a_model_says_is_never_markup(tmp_path: Path) -> None:
+def test_text_of_a_model_is_never_markup(tmp_path: Path) -> None:
     hostile = {
         "takeaway": "# <script>alert(1)</script> the pier\n\n[x](javascript:alert(1))",
         "topics": [{"text": "![p](http://h/p.png) steel\n- more", "time": None, "speaker": "<b>"}],
@@ -159,7 +161,7 @@ def test_what_a_model_says_is_never_markup(tmp_path: Path) -> None:
         ({**ANSWER, "takeaway": "Das ist die Zusammenfassung von dem, was die Leute über den Pier sagten."}, "'en'"),
     ],
 )
-def test_what_does_not_fit_is_asked_for_once_more_with_the_reason(
+def test_an_invalid_answer_is_requested_once_more_with_the_reason(
     misfit: object, complaint: str, tmp_path: Path
 ) -> None:
     with serving([says(misfit), says(ANSWER)]) as provider:
@@ -169,7 +171,7 @@ def test_what_does_not_fit_is_asked_for_once_more_with_the_reason(
     assert complaint.lower() in provider.asked[1].words.lower()
 
 
-def test_a_second_misfit_is_told_as_such_and_the_rules_do_it_without_the_model(tmp_path: Path) -> None:
+def test_a_second_misfit_is_raised_and_the_rules_do_it_without_the_model(tmp_path: Path) -> None:
     with serving([says("no")]) as provider:
         summary = SpeechRecognitionSummary(language(provider))
         with pytest.raises(InvalidAnswer, match=r"^talk\.mp3: .*llm_model"):
@@ -180,7 +182,7 @@ def test_a_second_misfit_is_told_as_such_and_the_rules_do_it_without_the_model(t
     assert len(provider.asked) == 2
 
 
-def test_it_says_whom_it_asks_and_that_it_can_do_without(tmp_path: Path) -> None:
+def test_it_names_its_provider_and_says_that_it_can_do_without_it(tmp_path: Path) -> None:
     model = LanguageSettings("http://h/v1", "wordy", seconds=70.0)
     asking, source = SpeechRecognitionSummary(model), source_of(MEETING, tmp_path)
     assert (asking.asks(FILE), SpeechRecognitionSummary().asks(FILE)) == ("llm", None)
@@ -225,7 +227,7 @@ def test_search_reads_it_and_its_hits_lead_into_the_recording(tmp_path: Path) ->
 def test_the_recipe_knows_what_changes_the_summary_but_not_the_key() -> None:
     here = LanguageSettings("http://h/v1", "wordy", "sk-1")
     others = (None, here, replace(here, model="b"), replace(here, characters=5))
-    assert len({SpeechRecognitionSummary(one).recipe for one in others}) == 4
+    assert len({SpeechRecognitionSummary(settings).recipe for settings in others}) == 4
     assert SpeechRecognitionSummary(replace(here, key="sk-2")).recipe == SpeechRecognitionSummary(here).recipe
     assert not SpeechRecognitionSummary().waits_for(FILE)
     assert json.dumps(SpeechRecognitionSummary(here).fingerprint).count("sk-1") == 0

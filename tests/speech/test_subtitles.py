@@ -1,4 +1,4 @@
-"""What was said, as subtitles that people can read and players accept."""
+"""A transcript as subtitles that people can read and players accept."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Cue:
 
 
 def spoken(text: str, start: float, end: float, speaker: str | None = None) -> Segment:
-    """A segment whose words were said evenly."""
+    """A segment whose words are spoken at an even pace."""
     words = text.split()
     each = (end - start) / len(words)
     return Segment(
@@ -64,7 +64,7 @@ def columns(line: str) -> int:
     return sum(2 if unicodedata.east_asian_width(letter) in "WF" else 1 for letter in line)
 
 
-def said(cues: list[Cue]) -> str:
+def text_of(cues: list[Cue]) -> str:
     return " ".join(line for cue in cues for line in cue.lines)
 
 
@@ -74,7 +74,7 @@ def test_a_short_sentence_is_one_cue_in_both_formats() -> None:
     assert vtt(segments) == "WEBVTT\n\n00:00:01.500 --> 00:00:03.250\nHello there.\n"
 
 
-def test_nothing_said_is_an_empty_file_that_players_accept() -> None:
+def test_no_speech_is_an_empty_file_that_players_accept() -> None:
     assert srt([]) == ""
     assert vtt([]) == "WEBVTT\n"
     assert srt([Segment(0, 1, " \n ")]) == ""
@@ -83,7 +83,7 @@ def test_nothing_said_is_an_empty_file_that_players_accept() -> None:
 def test_long_speech_becomes_short_cues_of_two_lines_cut_where_clauses_end() -> None:
     cues = cues_of(vtt([spoken(SENTENCE, 0, 12)]))
 
-    assert said(cues) == SENTENCE
+    assert text_of(cues) == SENTENCE
     assert all(len(cue.lines) <= 2 and all(columns(line) <= LINE for line in cue.lines) for cue in cues)
     assert all(cue.end - cue.start <= LONGEST for cue in cues)
     assert all(cue.lines[-1][-1] in ",;." for cue in cues)
@@ -97,12 +97,12 @@ def test_cues_begin_with_the_word_that_is_said_then() -> None:
 
 
 def test_a_corrected_text_is_spread_over_the_time_of_the_words_it_came_from() -> None:
-    heard = spoken(SENTENCE, 0, 12)
+    timed = spoken(SENTENCE, 0, 12)
     corrected = SENTENCE.replace("grave", "boat").replace("a great many years", "very many years")
-    cues = cues_of(srt([Segment(0, 12, corrected, None, heard.words)]))
+    cues = cues_of(srt([Segment(0, 12, corrected, None, timed.words)]))
 
-    assert said(cues) == corrected
-    known = {word.word: word.start for word in heard.words if SENTENCE.split().count(word.word) == 1}
+    assert text_of(cues) == corrected
+    known = {word.word: word.start for word in timed.words if SENTENCE.split().count(word.word) == 1}
     begun = [(cue.start, cue.lines[0].split()[0]) for cue in cues]
     compared = [(start, known[first]) for start, first in begun if first in known]
     assert len(compared) >= 2
@@ -111,7 +111,7 @@ def test_a_corrected_text_is_spread_over_the_time_of_the_words_it_came_from() ->
 
 def test_without_words_the_time_is_shared_by_length() -> None:
     cues = cues_of(srt([Segment(0, 12, SENTENCE)]))
-    assert said(cues) == SENTENCE
+    assert text_of(cues) == SENTENCE
     assert len(cues) >= 3
     assert all(0 < cue.start < 12 for cue in cues[1:])
 
@@ -161,7 +161,7 @@ def test_the_speaker_is_named_where_they_begin_to_speak() -> None:
     ]
 
 
-def test_a_single_voice_is_only_told_when_it_has_a_name() -> None:
+def test_a_single_speaker_is_named_only_if_they_have_a_name() -> None:
     segments = [spoken("Good morning.", 0, 2, "speaker-1")]
     assert "Speaker" not in srt(segments) + vtt(segments)
     assert "Ada: Good morning." in srt(segments, {"speaker-1": "Ada"})
@@ -185,10 +185,10 @@ def test_markup_and_arrows_in_the_text_cannot_break_the_file() -> None:
         "<v R&amp;D &lt;i&gt; x>a --&gt; b &amp; &lt;b&gt;bold&lt;/b&gt; 2 00:00 x\n"
     )
     (cue,) = cues_of(srt(segments, names))
-    assert said([cue]) == "R&D <i> x: a → b & <b>bold</b> 2 00:00 x"
+    assert text_of([cue]) == "R&D <i> x: a → b & <b>bold</b> 2 00:00 x"
 
 
-def test_what_is_no_writing_is_left_out() -> None:
+def test_characters_that_are_not_text_are_left_out() -> None:
     segments = [Segment(0, 2, "be\x07ll\x00 \u202etext\ud800 line\u2028sep\ufeff")]
     text = srt(segments)
     assert text.encode()
@@ -243,7 +243,7 @@ def test_people_who_talk_at_once_take_turns_on_the_screen() -> None:
     cues = cues_of(srt(segments))
     assert cues[0].end - cues[0].start > 1.5
     assert cues[0].end <= cues[1].start
-    assert said(cues) == "Speaker 1: I was about to tell you what I saw. Speaker 2: Mhm. Really?"
+    assert text_of(cues) == "Speaker 1: I was about to tell you what I saw. Speaker 2: Mhm. Really?"
 
 
 def test_an_interruption_names_both_sides() -> None:
@@ -272,5 +272,5 @@ def test_cues_never_overlap_and_lose_no_word(seed: int) -> None:
     for cues in (cues_of(srt(segments)), cues_of(vtt(segments))):
         assert all(before.end <= after.start + 1e-9 for before, after in pairwise(cues))
         assert all(0 < cue.end - cue.start <= LONGEST + 0.001 and len(cue.lines) <= 2 for cue in cues)
-        told = re.sub(r"Speaker \d: |<v [^>]*>", "", said(cues))
-        assert sorted(told.split()) == sorted(" ".join(segment.text for segment in segments).split())
+        without_names = re.sub(r"Speaker \d: |<v [^>]*>", "", text_of(cues))
+        assert sorted(without_names.split()) == sorted(" ".join(segment.text for segment in segments).split())

@@ -16,7 +16,7 @@ def tidy(language: str | None, *lines: str | tuple[str, str]) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("language", "said", "text"),
+    ("language", "spoken", "text"),
     [
         ("en", "um so we met, uh, at noon", "So we met at noon."),
         ("en", "I, um, think the uhh plan works erm.", "I think the plan works."),
@@ -32,12 +32,12 @@ def tidy(language: str | None, *lines: str | tuple[str, str]) -> list[str]:
         (None, "uhm c'est la vie", "C'est la vie"),
     ],
 )
-def test_fillers_go(language: str | None, said: str, text: str) -> None:
-    assert tidy(language, said) == [text]
+def test_fillers_go(language: str | None, spoken: str, text: str) -> None:
+    assert tidy(language, spoken) == [text]
 
 
 @pytest.mark.parametrize(
-    ("language", "said"),
+    ("language", "spoken"),
     [
         ("en", "Uh-huh, she works in the ER at UM."),
         ("en", "Uh? You did what?"),
@@ -48,12 +48,12 @@ def test_fillers_go(language: str | None, said: str, text: str) -> None:
         ("fr", "Eux, ils ont peur."),
     ],
 )
-def test_words_that_mean_something_stay(language: str, said: str) -> None:
-    assert tidy(language, said) == [said]
+def test_words_that_mean_something_stay(language: str, spoken: str) -> None:
+    assert tidy(language, spoken) == [spoken]
 
 
 @pytest.mark.parametrize(
-    ("language", "said", "text"),
+    ("language", "spoken", "text"),
     [
         ("en", "The the plan is in the in the drawer.", "The plan is in the drawer."),
         ("en", "I- I think, I, I know th- the w-w-way.", "I think, I know the way."),
@@ -66,12 +66,12 @@ def test_words_that_mean_something_stay(language: str, said: str) -> None:
         ("pt", "Eu eu acho que de de manhã.", "Eu acho que de manhã."),
     ],
 )
-def test_stutters_go(language: str, said: str, text: str) -> None:
-    assert tidy(language, said) == [text]
+def test_stutters_go(language: str, spoken: str, text: str) -> None:
+    assert tidy(language, spoken) == [text]
 
 
 @pytest.mark.parametrize(
-    ("language", "said"),
+    ("language", "spoken"),
     [
         ("en", "He had had that that day, very very late; no, no, bye bye."),
         ("en", "Call five five five, 5 5 5, about D-Day, a t-test and an A A battery."),
@@ -82,12 +82,12 @@ def test_stutters_go(language: str, said: str, text: str) -> None:
         ("sv", "Den den där."),
     ],
 )
-def test_what_is_rightly_said_twice_stays(language: str, said: str) -> None:
-    assert tidy(language, said) == [said]
+def test_words_rightly_repeated_stay(language: str, spoken: str) -> None:
+    assert tidy(language, spoken) == [spoken]
 
 
 @pytest.mark.parametrize(
-    ("language", "said", "text"),
+    ("language", "spoken", "text"),
     [
         ("en", "  Hello ,world  !  Fine;; thanks.. Right ?", "Hello, world! Fine; thanks. Right?"),
         ("en", "What?? No!! Well,. yes?.", "What? No! Well. Yes?"),
@@ -98,19 +98,19 @@ def test_what_is_rightly_said_twice_stays(language: str, said: str) -> None:
         ("en", "A\x00b\u202ec\ud800.", "A b c."),
     ],
 )
-def test_spacing_and_marks_are_put_right(language: str, said: str, text: str) -> None:
-    assert tidy(language, said) == [text]
+def test_spacing_and_marks_are_put_right(language: str, spoken: str, text: str) -> None:
+    assert tidy(language, spoken) == [text]
 
 
 def test_a_sentence_begins_with_a_capital_and_goes_on_without_one() -> None:
-    said = [
+    lines = [
         "we went to",
         "the harbour. it rained",
         "and then it stopped.",
         "iPhone sales rose.",
         "www.example.com is down.",
     ]
-    assert tidy("en", *said) == [
+    assert tidy("en", *lines) == [
         "We went to",
         "the harbour. It rained",
         "and then it stopped.",
@@ -124,8 +124,8 @@ def test_a_sentence_begins_with_a_capital_and_goes_on_without_one() -> None:
 
 
 def test_a_new_speaker_begins_a_sentence_and_ends_the_one_before() -> None:
-    said = [("speaker-1", "we should go"), ("speaker-2", "yeah"), ("speaker-2", "why not")]
-    assert tidy("en", *said) == ["We should go.", "Yeah", "why not"]
+    lines = [("speaker-1", "we should go"), ("speaker-2", "yeah"), ("speaker-2", "why not")]
+    assert tidy("en", *lines) == ["We should go.", "Yeah", "why not"]
 
 
 def test_a_full_stop_is_set_only_where_a_new_sentence_is_certain() -> None:
@@ -134,7 +134,7 @@ def test_a_full_stop_is_set_only_where_a_new_sentence_is_certain() -> None:
     assert tidy("en", "and then", "I left") == ["And then", "I left."]
     assert tidy("de", "wir sahen", "Sie gestern") == ["Wir sahen", "Sie gestern."]
     assert tidy("en", ("a", "how are you"), ("b", "fine,"), ("a", "well -")) == ["How are you", "Fine,", "Well -"]
-    assert tidy("sv", "det är bra") == ["Det är bra"], "nobody here knows the language"
+    assert tidy("sv", "det är bra") == ["Det är bra"], "no rules exist for this language"
 
 
 def test_the_english_i_is_large() -> None:
@@ -144,32 +144,34 @@ def test_the_english_i_is_large() -> None:
     assert tidy("it", "i gatti e i cani.") == ["I gatti e i cani."]
 
 
-def test_what_would_become_empty_keeps_its_text() -> None:
+def test_a_segment_that_would_become_empty_keeps_its_text() -> None:
     assert tidy("en", "Um.", "uh, um", " ", "...") == ["Um.", "uh, um", " ", "..."]
 
 
 @pytest.mark.parametrize(
-    ("language", "said", "text"),
+    ("language", "spoken", "text"),
     [
         ("zh", " 我们  讨论了，，这个。嗯 um", "我们 讨论了，，这个。嗯 um"),
         ("ja", "えーと、 あの あの\n人", "えーと、 あの あの 人"),
         ("ko", "음  그  그 사람", "음 그 그 사람"),
     ],
 )
-def test_of_unspaced_scripts_only_the_spacing_is_touched(language: str, said: str, text: str) -> None:
-    assert tidy(language, said) == [text]
+def test_only_the_spacing_of_unspaced_scripts_is_changed(language: str, spoken: str, text: str) -> None:
+    assert tidy(language, spoken) == [text]
 
 
 @pytest.mark.parametrize("name", ["meeting.en", "lecture.de", "interview.fr"])
 def test_correcting_twice_changes_nothing_more(name: str) -> None:
-    said = sample(name)
-    once = clean_segments(said.segments, said.language)
-    again = transcript_of([(segment.speaker or "", text) for segment, text in zip(said.segments, once, strict=True)])
-    assert clean_segments(again.segments, said.language) == once
-    assert sum(segment.text != text for segment, text in zip(said.segments, once, strict=True)) >= 2
+    transcript = sample(name)
+    once = clean_segments(transcript.segments, transcript.language)
+    again = transcript_of(
+        [(segment.speaker or "", text) for segment, text in zip(transcript.segments, once, strict=True)]
+    )
+    assert clean_segments(again.segments, transcript.language) == once
+    assert sum(segment.text != text for segment, text in zip(transcript.segments, once, strict=True)) >= 2
 
 
-def test_what_is_left_of_a_filler_is_nothing() -> None:
+def test_nothing_is_left_of_a_filler() -> None:
     assert strip_fillers("Um, uh.", "en") == ""
     assert strip_fillers("um yes", "en") == "yes"
 

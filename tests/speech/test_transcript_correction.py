@@ -1,4 +1,4 @@
-"""What counts as a correction of what was said."""
+"""What counts as a correction of spoken text."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from chyme.text.markdown_lines import clean_line
 
 
 @pytest.mark.parametrize(
-    ("said", "given", "language"),
+    ("spoken", "given", "language"),
     [
         ("i went too the story yesterday and bought bred", "I went to the store yesterday and bought bread.", "en"),
         ("um the quick the quick brown fox", "The quick brown fox.", "en"),
@@ -25,12 +25,12 @@ from chyme.text.markdown_lines import clean_line
         ("det går bra", "Det går bra.", None),
     ],
 )
-def test_corrections_are_taken(said: str, given: str, language: str | None) -> None:
-    assert check_correction(said, given, language) is None
+def test_corrections_are_taken(spoken: str, given: str, language: str | None) -> None:
+    assert check_correction(spoken, given, language) is None
 
 
 @pytest.mark.parametrize(
-    ("said", "given", "language", "reason"),
+    ("spoken", "given", "language", "reason"),
     [
         ("hello there", "", "en", "emptied"),
         ("hello there", " \u200b\n", "en", "emptied"),
@@ -47,10 +47,10 @@ def test_corrections_are_taken(said: str, given: str, language: str | None) -> N
         ("the budget is done", "!!!", "en", "in common"),
     ],
 )
-def test_anything_else_is_refused_with_the_reason(said: str, given: str, language: str, reason: str) -> None:
-    told = check_correction(said, given, language)
-    assert told is not None
-    assert reason in told
+def test_anything_else_is_refused_with_the_reason(spoken: str, given: str, language: str, reason: str) -> None:
+    complaint = check_correction(spoken, given, language)
+    assert complaint is not None
+    assert reason in complaint
 
 
 @pytest.mark.parametrize(
@@ -64,24 +64,24 @@ def test_anything_else_is_refused_with_the_reason(said: str, given: str, languag
         ([1, 3, 2, 4], "order"),
     ],
 )
-def test_numbers_that_do_not_fit_are_told(got: list[int], reason: str) -> None:
-    told = check_numbering([1, 2, 3, 4], got)
-    assert told is not None
-    assert reason in told
+def test_wrong_numbering_is_reported(got: list[int], reason: str) -> None:
+    complaint = check_numbering([1, 2, 3, 4], got)
+    assert complaint is not None
+    assert reason in complaint
 
 
-def test_numbers_that_fit_are_not_told() -> None:
+def test_right_numbering_is_not_reported() -> None:
     assert check_numbering([1, 2, 3], [1, 2, 3]) is None
     assert check_numbering(range(1, 3), [1, 2]) is None
 
 
-def test_a_long_list_of_numbers_is_told_in_part() -> None:
-    told = check_numbering(range(1, 1000), [])
-    assert told is not None
-    assert len(told) < 120
+def test_a_long_list_of_numbers_is_shortened() -> None:
+    complaint = check_numbering(range(1, 1000), [])
+    assert complaint is not None
+    assert len(complaint) < 120
 
 
-def test_what_comes_from_outside_is_one_line_of_writing() -> None:
+def test_foreign_text_becomes_one_clean_line() -> None:
     assert clean_line(" a\x00b\n\u202ec\ud800 d\u200be ") == "a b c d e"
     assert clean_line("می\u200cروم") == "می\u200cروم", "this joiner is spelling"
 

@@ -56,7 +56,7 @@ def test_only_so_many_points_and_none_too_long() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "shown"),
+    ("text", "markdown"),
     [
         ("# not a heading", "\\# not a heading"),
         ("- no list", "\\- no list"),
@@ -68,11 +68,11 @@ def test_only_so_many_points_and_none_too_long() -> None:
         ("plain -5 and #1, 3.5", "plain -5 and #1, 3.5"),
     ],
 )  # fmt: skip
-def test_what_was_said_is_never_markup(said: str, shown: str) -> None:
-    assert escape_markdown(said) == shown
+def test_spoken_text_is_never_markup(text: str, markdown: str) -> None:
+    assert escape_markdown(text) == markdown
 
 
-def test_the_last_line_is_not_what_was_said() -> None:
+def test_the_last_line_is_not_part_of_the_summary() -> None:
     text, _ = as_markdown(WHOLE, "en", "Written by *seer*.")
     assert strip_origin_line(text).endswith("- Speaker 1: Who writes?\n")
     assert strip_origin_line("A text.\n\n*not last*\n\nmore") == "A text.\n\n*not last*\n\nmore"
@@ -88,7 +88,7 @@ def test_times_are_written_and_read() -> None:
     ]
     assert [parse_clock(format_clock(at), 40_000) for at in (0, 61, 3600)] == [0, 61, 3600]
     assert parse_clock("[1:02]", 100) == 62
-    assert [parse_clock(told, 100) for told in ("", "12", "x:y", "2:00", "1:2:3:4", "-1:00", "9999:00")] == [None] * 7
+    assert [parse_clock(text, 100) for text in ("", "12", "x:y", "2:00", "1:2:3:4", "-1:00", "9999:00")] == [None] * 7
 
 
 def test_a_long_text_is_cut_at_a_blank() -> None:
@@ -109,15 +109,15 @@ def test_a_transcript_that_fits_is_sent_whole_with_times_and_speakers() -> None:
     )
 
 
-def test_a_long_one_is_sent_by_its_beginning_middle_and_end() -> None:
+def test_a_long_transcript_is_sent_by_its_beginning_middle_and_end() -> None:
     long = transcript_of([f"line {at} " + "word " * 90 for at in range(400)])
     sent = excerpt(long.segments, 20_000)
     assert len(sent.text) <= 20_200
     lines = [json.loads(line) for line in sent.text.splitlines()]
-    told = [int(line["text"].split()[1]) for line in lines if "text" in line]
-    assert told == sorted(set(told))
-    assert (told[0], told[-1]) == (0, 399)
-    assert any(180 < at < 220 for at in told)
+    numbers = [int(line["text"].split()[1]) for line in lines if "text" in line]
+    assert numbers == sorted(set(numbers))
+    assert (numbers[0], numbers[-1]) == (0, 399)
+    assert any(180 < at < 220 for at in numbers)
     assert sum("left_out" in line for line in lines) == 2
     assert 0.08 < sent.share < 0.12
 
@@ -130,9 +130,9 @@ def test_an_endless_segment_does_not_burst_the_budget(characters: int) -> None:
 
 
 def test_a_faithful_summary_passes() -> None:
-    said = "the budget for the new pier is too high"
-    assert check_summary("The pier's budget is too large.", ["Budgets"], said, "en") is None
-    assert check_summary("Too much.", [], said, "en") is None
+    transcript = "the budget for the new pier is too high"
+    assert check_summary("The pier's budget is too large.", ["Budgets"], transcript, "en") is None
+    assert check_summary("Too much.", [], transcript, "en") is None
     assert check_summary("预算太高了", [], "今天讨论预算", "zh") is None
 
 
@@ -145,7 +145,7 @@ def test_a_faithful_summary_passes() -> None:
         ("Visit our online casino and win wonderful prizes tonight.", "not said"),
     ],
 )
-def test_an_unfaithful_one_is_told_why(takeaway: str, reason: str) -> None:
-    told = check_summary(takeaway, [], "the budget for the new pier is too high", "en")
-    assert told is not None
-    assert reason in told
+def test_an_unfaithful_summary_is_refused_with_the_reason(takeaway: str, reason: str) -> None:
+    complaint = check_summary(takeaway, [], "the budget for the new pier is too high", "en")
+    assert complaint is not None
+    assert reason in complaint

@@ -1,4 +1,4 @@
-"""Hearing voices, and telling the speakers of a file apart."""
+"""Embedding voices, and telling the speakers of a file apart."""
 
 from __future__ import annotations
 
@@ -64,17 +64,17 @@ def voice(encoder: Encoder, samples: Samples) -> Samples:
 
 
 def confused(reference: Sequence[Turn], found: Sequence[Turn]) -> float:
-    """The part of the time somebody speaks alone in which the two of `found` are mixed up, named as fits best."""
+    """The share of the time with one speaker in which the two speakers of `found` are mixed up, named as fits best."""
     marks = [
-        (one.speaker, other.speaker)
+        (expected.speaker, actual.speaker)
         for at in numpy.arange(0.0, max(turn.end for turn in reference), 0.02)
-        for one in reference
-        for other in found
-        if one.start + 0.25 <= at < one.end - 0.25 and other.start <= at < other.end
+        for expected in reference
+        for actual in found
+        if expected.start + 0.25 <= at < expected.end - 0.25 and actual.start <= at < actual.end
         and sum(turn.start <= at < turn.end for turn in reference) == 1
     ]  # fmt: skip
-    names = sorted({one for one, _ in marks})
-    right = sum(found == f"speaker-{names.index(one) + 1}" for one, found in marks)
+    names = sorted({expected for expected, _ in marks})
+    right = sum(found == f"speaker-{names.index(expected) + 1}" for expected, found in marks)
     return 1 - max(right, len(marks) - right) / len(marks)
 
 
@@ -84,14 +84,14 @@ def confused(reference: Sequence[Turn], found: Sequence[Turn]) -> float:
 def test_windows_cover_the_speech_and_nothing_else(encoder: Encoder) -> None:
     samples = sound(SAMPLES / "memo.ogg")
     windows = encoder.windows(samples, 100.0, [(100.5, 104.0), (104.5, 105.3)])
-    assert [(round(one.start, 2), round(one.end, 2)) for one in windows] == [
+    assert [(round(window.start, 2), round(window.end, 2)) for window in windows] == [
         *((100.5, 102.0), (101.17, 102.67), (101.83, 103.33), (102.5, 104.0)),
         (104.5, 105.3),
     ]
-    assert all(math.isclose(math.hypot(*one.vector), 1.0, abs_tol=1e-5) for one in windows)
+    assert all(math.isclose(math.hypot(*window.vector), 1.0, abs_tol=1e-5) for window in windows)
 
 
-def test_what_a_window_sounds_like_hangs_on_its_sound_alone(encoder: Encoder) -> None:
+def test_the_vector_of_a_window_depends_on_its_sound_alone(encoder: Encoder) -> None:
     samples = sound(SAMPLES / "memo.ogg")
     here = encoder.windows(samples, 0.0, [(1.0, 1.0 + LENGTH)])[0]
     cut = encoder.windows(samples[RATE:], 51.0, [(51.0, 51.0 + LENGTH)])[0]
@@ -119,7 +119,7 @@ def test_several_threads_hear_the_same(encoder: Encoder) -> None:
     ],
     ids=["none", "ten", "silence", "nearly silence", "nan", "infinite"],
 )
-def test_where_there_is_nothing_to_hear_there_are_no_windows(encoder: Encoder, samples: Samples) -> None:
+def test_without_usable_sound_there_are_no_windows(encoder: Encoder, samples: Samples) -> None:
     assert encoder.windows(samples, 0.0, [(0.0, 5.0), (7.0, 8.0), (3.0, 2.0)]) == []
 
 
@@ -131,13 +131,13 @@ def test_broken_and_clipped_sound_still_gives_vectors(encoder: Encoder) -> None:
     for broken in (holes, huge, numpy.clip(samples * 50, -1, 1)):
         windows = whole(encoder, broken)
         assert len(windows) == 5
-        assert all(math.isfinite(sum(one.vector)) for one in windows)
+        assert all(math.isfinite(sum(window.vector)) for window in windows)
 
 
 def test_speech_too_short_to_hear_a_voice_in_has_no_window(encoder: Encoder) -> None:
     samples = sound(SAMPLES / "memo.ogg")
     spans = [(1.0, 1.0 + SHORTEST - 0.05), (2.0, 2.0 + SHORTEST + 0.05)]
-    assert [one.start for one in encoder.windows(samples, 0.0, spans)] == [2.0]
+    assert [window.start for window in encoder.windows(samples, 0.0, spans)] == [2.0]
 
 
 # People
@@ -148,7 +148,7 @@ def test_one_voice_in_two_files_is_alike_and_another_is_not(encoder: Encoder) ->
     assert memo @ film > SAME_PERSON > max(memo @ recipe, film @ recipe)
 
 
-def test_the_two_of_a_dialogue_are_told_apart(encoder: Encoder) -> None:
+def test_the_two_speakers_of_a_dialogue_are_told_apart(encoder: Encoder) -> None:
     rows = [row.split("\t") for row in (SAMPLES / "dialogue.tsv").read_text(encoding="utf-8").splitlines()[1:]]
     reference = [Turn(float(row[0]), float(row[1]), row[2]) for row in rows]
     windows = encoder.windows(sound(SAMPLES / "dialogue.mp3"), 0.0, [(turn.start, turn.end) for turn in reference])
@@ -167,11 +167,11 @@ def test_two_people_on_the_telephone_are_two(encoder: Encoder, corpus: Path) -> 
         assert confused(reference, turns) < 0.08
 
 
-def test_a_reader_stays_one_also_with_music_and_in_other_files(encoder: Encoder, corpus: Path) -> None:
+def test_a_reader_stays_one_speaker_with_music_and_in_other_files(encoder: Encoder, corpus: Path) -> None:
     chapters = [sound(path) for path in sorted((corpus / "speech").glob("sense_*.wav"))]
     voices = [voice(encoder, chapter) for chapter in chapters]
-    assert min(one @ other for one in voices for other in voices) > SAME_PERSON
-    assert max(one @ voice(encoder, sound(corpus / "speech" / "jfk.wav")) for one in voices) < 0.4
+    assert min(first @ second for first in voices for second in voices) > SAME_PERSON
+    assert max(first @ voice(encoder, sound(corpus / "speech" / "jfk.wav")) for first in voices) < 0.4
     together = numpy.concatenate(chapters)
     times = numpy.arange(len(together)) / RATE
     tune = sum(numpy.sin(2 * numpy.pi * pitch * times) for pitch in (220.0, 277.2, 329.6))
@@ -195,7 +195,7 @@ def crowd(speakers: Sequence[int], seed: int = 1, hop: float = 0.75, spread: flo
     return windows
 
 
-def test_nobody_speaks_in_no_windows() -> None:
+def test_without_windows_there_are_no_turns_and_no_voices() -> None:
     assert separate_speakers([]) == []
     assert voices_of([], [], MODEL) == ()
 
@@ -232,11 +232,11 @@ def test_the_order_of_the_windows_does_not_matter() -> None:
 
 def test_silence_between_windows_ends_a_turn() -> None:
     early, late = crowd([0] * 5), crowd([0] * 5, seed=2)
-    moved = [Window(one.start + 60, one.end + 60, one.vector) for one in late]
+    moved = [Window(window.start + 60, window.end + 60, window.vector) for window in late]
     assert [(turn.start, turn.end) for turn in separate_speakers([*early, *moved])] == [(0.0, 4.5), (60.0, 64.5)]
 
 
-def test_windows_that_hold_two_people_are_no_third_person() -> None:
+def test_windows_with_two_speakers_are_not_a_third_speaker() -> None:
     windows = crowd(([0] * 8 + [1] * 8) * 6)
     for at in range(7, len(windows) - 1, 8):
         both = numpy.array(windows[at].vector) + numpy.array(windows[at + 1].vector)
@@ -246,11 +246,11 @@ def test_windows_that_hold_two_people_are_no_third_person() -> None:
     assert {turn.speaker for turn in separate_speakers(windows)} == {"speaker-1", "speaker-2"}
 
 
-def test_a_doubtful_window_belongs_to_whoever_speaks_around_it() -> None:
+def test_a_doubtful_window_belongs_to_the_speaker_around_it() -> None:
     windows = crowd([0] * 10 + [1] * 10)
-    for at, other in ((5, 0.52), (15, 0.48)):
-        one = Window(windows[at].start, windows[at].end, (1 - other, other, *[0.0] * (SIZE - 2)))
-        assert [turn.speaker for turn in separate_speakers([*windows[:at], one, *windows[at + 1 :]])] == [
+    for at, share in ((5, 0.52), (15, 0.48)):
+        doubtful = Window(windows[at].start, windows[at].end, (1 - share, share, *[0.0] * (SIZE - 2)))
+        assert [turn.speaker for turn in separate_speakers([*windows[:at], doubtful, *windows[at + 1 :]])] == [
             "speaker-1",
             "speaker-2",
         ]
@@ -263,7 +263,7 @@ def test_one_stray_window_is_no_speaker_and_no_turn_but_a_sentence_is() -> None:
     assert [turn.speaker for turn in sentence] == ["speaker-1", "speaker-2", "speaker-1"]
 
 
-def test_short_windows_are_given_to_somebody_but_make_no_speaker() -> None:
+def test_short_windows_are_given_to_a_speaker_but_make_no_new_speaker() -> None:
     windows = crowd([0] * 10 + [1] * 10)
     short = [Window(40.0 + at, 40.6 + at, windows[19].vector) for at in range(3)]
     strange = [Window(50.0 + at, 50.6 + at, tuple(numpy.eye(SIZE)[5].tolist())) for at in range(5)]
@@ -299,12 +299,12 @@ def test_joining_finds_the_same_groups_however_many_there_are() -> None:
     chance = random.Random(4)
     speakers = [chance.randrange(5) for _ in range(3500)]
     windows = crowd(speakers)
-    group = cluster_vectors(numpy.array([one.vector for one in windows], numpy.float32), 0.4)
+    group = cluster_vectors(numpy.array([window.vector for window in windows], numpy.float32), 0.4)
     assert group.max() == 4
-    assert len({(speaker, int(one)) for speaker, one in zip(speakers, group, strict=True)}) == 5
+    assert len({(speaker, int(label)) for speaker, label in zip(speakers, group, strict=True)}) == 5
 
 
-def test_a_voice_is_the_mean_of_the_windows_that_hold_nobody_else() -> None:
+def test_a_voice_is_the_mean_of_the_windows_without_other_speakers() -> None:
     windows = crowd([0] * 8 + [1] * 8, spread=0.3)
     mixed = windows[7]
     windows[7] = Window(mixed.start, mixed.end, tuple((-numpy.array(mixed.vector)).tolist()))
@@ -312,15 +312,15 @@ def test_a_voice_is_the_mean_of_the_windows_that_hold_nobody_else() -> None:
     first, second = voices_of(windows, turns, MODEL)
     assert (first.speaker, first.seconds, first.model) == ("speaker-1", 6.0, MODEL)
     assert (second.speaker, second.seconds) == ("speaker-2", 6.75)
-    clean = numpy.array([one.vector for one in windows if one.end <= 6.0], numpy.float32).mean(axis=0)
+    clean = numpy.array([window.vector for window in windows if window.end <= 6.0], numpy.float32).mean(axis=0)
     assert numpy.allclose(first.vector, clean / numpy.linalg.norm(clean), atol=1e-5)
     assert second.vector[1] > 0.9
 
 
-def test_a_speaker_of_whom_nothing_was_heard_has_no_voice() -> None:
+def test_a_speaker_without_any_window_has_no_voice() -> None:
     windows = crowd([0] * 4)
     turns = [Turn(0.0, 3.75, "speaker-1"), Turn(50.0, 53.0, "speaker-2")]
-    assert [one.speaker for one in voices_of(windows, turns, MODEL)] == ["speaker-1"]
+    assert [found.speaker for found in voices_of(windows, turns, MODEL)] == ["speaker-1"]
 
 
 # Weights
@@ -403,13 +403,13 @@ def test_a_file_written_by_hand_is_what_onnxruntime_runs() -> None:
     result = made.add("Reshape", made.add("Conv", "given", made.constant(weight), strides=[2], pads=[1, 0]), shape)
     session = open_session(made.data({"given": ("batch", 3, "length")}, {result: ("batch", "all")}))
     given = numpy.arange(24, dtype=numpy.float32).reshape(2, 3, 4)
-    (told,) = session.run(None, {"given": given})
+    (output,) = session.run(None, {"given": given})
     padded = numpy.pad(given, ((0, 0), (0, 0), (1, 0)))
     steps = [numpy.einsum("bci,oci->bo", padded[:, :, at : at + 2], weight) for at in (0, 2)]
-    assert told.tolist() == numpy.stack(steps, axis=2).reshape(2, -1).tolist()
+    assert output.tolist() == numpy.stack(steps, axis=2).reshape(2, -1).tolist()
 
 
-def test_what_is_no_network_is_refused(tmp_path: Path) -> None:
+def test_an_invalid_network_is_refused(tmp_path: Path) -> None:
     broken = tmp_path / "broken.onnx"
     broken.write_bytes(b"no network")
     for network in (b"no network", str(broken), str(tmp_path / "absent.onnx")):

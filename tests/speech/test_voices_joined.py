@@ -21,7 +21,7 @@ from chyme.speech.people.names import SPEAKERS
 from chyme.speech.people.tables import people, voices
 
 Open = Callable[..., Bench]
-ADA, COLD, SISTER, SOMEBODY, BOB, CAROL = (
+ADA, COLD, SISTER, STRANGER, BOB, CAROL = (
     *(("ada", 30.0), ("ada with a cold", 20.0), ("ada's sister", 20.0)),
     *(("somebody", 15.0), ("bob", 25.0), ("carol", 9.5)),
 )
@@ -33,10 +33,10 @@ def vault(bench: Open) -> Listening:
 
 
 def test_the_same_voice_in_two_files_is_one_person_and_two_voices_are_two(vault: Listening) -> None:
-    one, two = vault.drop("one.wav", ADA, BOB), vault.drop("two.wav", COLD)
+    first, second = vault.drop("one.wav", ADA, BOB), vault.drop("two.wav", COLD)
 
-    assert vault.persons(one) == [1, 2]
-    assert vault.persons(two) == [1]
+    assert vault.persons(first) == [1, 2]
+    assert vault.persons(second) == [1]
     assert [(p.id, p.name, p.voices, p.files, p.seconds) for p in vault.people.list_people()] == [
         (1, None, 2, 2, 50.0),
         (2, None, 1, 1, 25.0),
@@ -46,9 +46,9 @@ def test_the_same_voice_in_two_files_is_one_person_and_two_voices_are_two(vault:
 
 def test_the_digest_says_who_speaks_how_long_and_whether_they_are_new(vault: Listening) -> None:
     vault.drop("one.wav", ADA)
-    two = vault.drop("two.wav", ADA, BOB)
+    second = vault.drop("two.wav", ADA, BOB)
 
-    assert vault.told(two) == [
+    assert vault.told(second) == [
         {"speaker": "speaker-1", "person_id": 1, "voice_id": 2, "seconds": 30.0, "is_new": False},
         {"speaker": "speaker-2", "person_id": 2, "voice_id": 3, "seconds": 25.0, "is_new": True},
     ]
@@ -56,15 +56,15 @@ def test_the_digest_says_who_speaks_how_long_and_whether_they_are_new(vault: Lis
 
 def test_two_speakers_of_a_file_are_never_one_person_however_alike(vault: Listening) -> None:
     vault.drop("one.wav", ADA)
-    two = vault.drop("two.wav", SISTER, COLD)
+    second = vault.drop("two.wav", SISTER, COLD)
 
-    assert vault.persons(two) == [2, 1]  # the better match has her, though it came second
+    assert vault.persons(second) == [2, 1]  # the better match is her, though it came second
 
 
-def test_a_voice_below_the_threshold_is_somebody_new(vault: Listening) -> None:
+def test_a_voice_below_the_threshold_is_a_new_person(vault: Listening) -> None:
     vault.drop("one.wav", ADA)
 
-    assert vault.persons(vault.drop("two.wav", SOMEBODY)) == [2]
+    assert vault.persons(vault.drop("two.wav", STRANGER)) == [2]
 
 
 def test_the_threshold_is_a_rule(bench: Open, clock: Clock) -> None:
@@ -72,7 +72,7 @@ def test_the_threshold_is_a_rule(bench: Open, clock: Clock) -> None:
     object.__setattr__(vault.bench.rules, "recorders", recorders_of(same_voice=0.45))
     vault.drop("one.wav", ADA)
 
-    assert vault.persons(vault.drop("two.wav", SOMEBODY)) == [1]
+    assert vault.persons(vault.drop("two.wav", STRANGER)) == [1]
 
 
 def test_voices_of_another_model_are_not_compared(vault: Listening) -> None:
@@ -82,105 +82,105 @@ def test_voices_of_another_model_are_not_compared(vault: Listening) -> None:
     assert vault.persons(vault.drop("two.wav", ADA, note="another file")) == [2]
 
 
-def test_who_spoke_too_little_is_skipped_with_the_reason(vault: Listening) -> None:
-    one = vault.drop("one.wav", ADA, ("bob", 1.0))
-    content = vault.bench.content(one, SPEAKERS)
+def test_a_speaker_who_spoke_too_little_is_skipped_with_the_reason(vault: Listening) -> None:
+    first = vault.drop("one.wav", ADA, ("bob", 1.0))
+    content = vault.bench.content(first, SPEAKERS)
 
-    assert vault.persons(one) == [1]
+    assert vault.persons(first) == [1]
     assert content is not None
     assert '"skipped":[{"speaker":"speaker-2","reason":"spoke 1.0 s; 2 s are needed to be recognised"}]' in content
 
 
 def test_a_reset_alone_removes_no_voice_and_digesting_again_keeps_ids_and_decisions(vault: Listening) -> None:
-    one, two = vault.drop("one.wav", ADA, BOB), vault.drop("two.wav", ADA)
+    first, second = vault.drop("one.wav", ADA, BOB), vault.drop("two.wav", ADA)
     vault.people.name("1", "Ada")
-    vault.people.move(vault.voice(two), "new")  # whatever it sounds like, a person says it is not her
-    before = vault.told(one), vault.told(two)
-    for file_id in (one, two):
+    vault.people.move(vault.voice(second), "new")  # whatever it sounds like, the user says it is not her
+    before = vault.told(first), vault.told(second)
+    for file_id in (first, second):
         vault.ear.make = fails(ChildCrashed("dead"))
         vault.bench.process(file_id, Again(Mode.RESET))
         assert vault.bench.content(file_id, SPEAKERS) is None
     assert len(people.list_people(vault.bench.db)) == 3
     assert vault.found("ada") == ["one.wav"]
     vault.ear.make = listen
-    for file_id in (one, two):
+    for file_id in (first, second):
         vault.bench.process(file_id, Again(Mode.RESET))
 
-    assert (vault.told(one), vault.told(two)) == before
+    assert (vault.told(first), vault.told(second)) == before
     assert vault.problems() == []
 
 
-def test_changed_content_keeps_whoever_still_speaks_under_another_label(vault: Listening) -> None:
-    one = vault.drop("one.wav", ADA, BOB)
+def test_changed_content_keeps_a_person_who_still_speaks_under_another_label(vault: Listening) -> None:
+    first = vault.drop("one.wav", ADA, BOB)
     vault.people.name("2", "Bob")
     vault.drop("one.wav", ("carol", 40.0), BOB, note="edited tags")
-    assert [(s["speaker"], s["person_id"], s["voice_id"]) for s in vault.told(one)] == [
+    assert [(s["speaker"], s["person_id"], s["voice_id"]) for s in vault.told(first)] == [
         ("speaker-1", 3, 3),  # ada has gone with her only voice
         ("speaker-2", 2, 2),
     ]
     vault.drop("one.wav", BOB, ("carol", 40.0), note="the other way round")
 
-    assert vault.persons(one) == [2, 3]
-    assert [voice["voice_id"] for voice in vault.told(one)] == [2, 3]
+    assert vault.persons(first) == [2, 3]
+    assert [voice["voice_id"] for voice in vault.told(first)] == [2, 3]
     assert [p.id for p in vault.people.list_people()] == [2, 3]
     assert vault.problems() == []
 
 
-def test_another_model_leaves_the_people_of_a_file_who_they_were(vault: Listening) -> None:
-    one, two = vault.drop("one.wav", ADA), vault.drop("two.wav", ADA)
+def test_another_model_does_not_change_the_people_of_a_file(vault: Listening) -> None:
+    first, second = vault.drop("one.wav", ADA), vault.drop("two.wav", ADA)
     vault.people.name("1", "Ada")
-    vault.people.move(vault.voice(two), "new")
+    vault.people.move(vault.voice(second), "new")
     vault.ear.make = partial(listen, model="another ear")
-    for file_id in (one, two):
+    for file_id in (first, second):
         vault.bench.process(file_id, Again(Mode.RESET))
 
-    assert (vault.persons(one), vault.persons(two)) == ([1], [2])
+    assert (vault.persons(first), vault.persons(second)) == ([1], [2])
     assert vault.persons(vault.drop("three.wav", ADA)) in ([1], [2])
     assert vault.problems() == []
 
 
-def test_when_nothing_is_spoken_any_more_the_voices_go(vault: Listening) -> None:
-    one = vault.drop("one.wav", ADA, BOB)
+def test_voices_are_removed_when_nothing_is_spoken_any_more(vault: Listening) -> None:
+    first = vault.drop("one.wav", ADA, BOB)
     vault.people.name("1", "Ada Lovelace")
     vault.ear.make = lambda _: [Output("speech-recognition", None)]
-    vault.bench.process(one, Again(Mode.RESET, ("speech-recognition",)))
-    vault.bench.process(one)
+    vault.bench.process(first, Again(Mode.RESET, ("speech-recognition",)))
+    vault.bench.process(first)
 
-    assert vault.bench.digest(one, SPEAKERS)[:2] == ("completed", None)
-    assert vault.bench.content(one, SPEAKERS) is None
+    assert vault.bench.digest(first, SPEAKERS)[:2] == ("completed", None)
+    assert vault.bench.content(first, SPEAKERS) is None
     assert [(p.id, p.voices) for p in vault.people.list_people()] == [(1, 0)]
     assert vault.found("lovelace") == []
     assert vault.problems() == []
 
 
-def test_when_everybody_speaks_too_little_the_voices_go(vault: Listening) -> None:
-    one = vault.drop("one.wav", ADA)
+def test_voices_are_removed_when_all_speakers_speak_too_little(vault: Listening) -> None:
+    first = vault.drop("one.wav", ADA)
     vault.drop("one.wav", ("ada", 1.0))
 
-    assert vault.told(one) == []
+    assert vault.told(first) == []
     assert vault.people.list_people() == []
     assert vault.problems() == []
 
 
-def test_when_the_voices_were_not_listened_to_those_known_stay(vault: Listening) -> None:
-    one = vault.drop("one.wav", ADA)
+def test_known_voices_stay_when_recognition_delivers_no_voices(vault: Listening) -> None:
+    first = vault.drop("one.wav", ADA)
     vault.ear.make = lambda source: [replace(listen(source)[0], artifacts=())]
-    vault.bench.process(one, Again(Mode.RESET))
+    vault.bench.process(first, Again(Mode.RESET))
 
-    assert vault.bench.digest(one, SPEAKERS)[:2] == ("failed", "unavailable")
+    assert vault.bench.digest(first, SPEAKERS)[:2] == ("failed", "unavailable")
     assert [p.voices for p in vault.people.list_people()] == [1]
 
 
 @pytest.mark.parametrize("error", [EngineUnavailable("no weights"), UnreadableFile("broken")])
-def test_when_nobody_could_listen_the_voices_stay(vault: Listening, error: Exception) -> None:
-    one = vault.drop("one.wav", ADA)
+def test_voices_stay_when_recognition_fails(vault: Listening, error: Exception) -> None:
+    first = vault.drop("one.wav", ADA)
     vault.people.name("1", "Ada")
     vault.ear.make = fails(error)  # type: ignore[arg-type]
-    vault.bench.process(one, Again(Mode.RESET))
-    assert vault.bench.digest(one, SPEAKERS)[:2] == ("failed", "validation")
+    vault.bench.process(first, Again(Mode.RESET))
+    assert vault.bench.digest(first, SPEAKERS)[:2] == ("failed", "validation")
     assert vault.documents.show("one.wav")["people"] == {}
     vault.ear.make = listen
-    vault.bench.process(one, Again(Mode.RESET))
+    vault.bench.process(first, Again(Mode.RESET))
 
     assert vault.documents.show("one.wav")["people"] == {"speaker-1": {"person_id": 1, "name": "Ada"}}
 
@@ -245,16 +245,16 @@ def test_a_person_is_known_by_what_all_their_voices_have_in_common(vault: Listen
 
 
 def test_a_copy_has_the_same_people(vault: Listening) -> None:
-    one = vault.drop("one.wav", ADA, BOB)
-    two = vault.bench.drop("copy.wav", (vault.bench.root / "one.wav").read_bytes())
-    vault.bench.process(two)
+    first = vault.drop("one.wav", ADA, BOB)
+    second = vault.bench.drop("copy.wav", (vault.bench.root / "one.wav").read_bytes())
+    vault.bench.process(second)
 
     assert vault.ear.calls == 1
-    assert vault.persons(two) == vault.persons(one) == [1, 2]
+    assert vault.persons(second) == vault.persons(first) == [1, 2]
 
 
 @pytest.mark.parametrize(
-    ("damage", "found"),
+    ("damage", "problem"),
     [
         ("UPDATE voices SET group_id = 9", "voices without a group: one.wav speaker-1"),
         ("UPDATE voice_groups SET person_id = 9", "groups of voices without a person: group 1"),
@@ -274,7 +274,7 @@ def test_a_copy_has_the_same_people(vault: Listening) -> None:
         ),
     ],
 )
-def test_what_does_not_fit_together_is_found_out(vault: Listening, damage: str, found: str) -> None:
+def test_inconsistencies_are_found(vault: Listening, damage: str, problem: str) -> None:
     vault.drop("one.wav", ADA, BOB)
     path = vault.bench.database.path
     vault.bench.close()
@@ -282,14 +282,14 @@ def test_what_does_not_fit_together_is_found_out(vault: Listening, damage: str, 
     db.execute("PRAGMA foreign_keys = OFF")
     db.execute(damage)
 
-    assert found in consistency_checks.find_problems(db)
+    assert problem in consistency_checks.find_problems(db)
     db.close()
 
 
-def test_a_digest_that_waits_again_still_serves_what_it_said(vault: Listening) -> None:
-    one = vault.drop("one.wav", ADA)
-    vault.bench.database.write(lambda db: digests.cascade(db, one, [SPEAKERS], "now"))
+def test_a_digest_that_waits_again_still_serves_its_old_content(vault: Listening) -> None:
+    first = vault.drop("one.wav", ADA)
+    vault.bench.database.write(lambda db: digests.cascade(db, first, [SPEAKERS], "now"))
     vault.people.name("1", "Ada")
 
-    assert vault.persons(one) == [1]
-    assert vault.documents.show("one.wav")["people"] == {}  # its labels may mean others by now
+    assert vault.persons(first) == [1]
+    assert vault.documents.show("one.wav")["people"] == {}  # its labels may refer to other people by now
