@@ -432,13 +432,9 @@ def test_only_the_newest_change_can_be_undone(house: House, page: Page) -> None:
     }"""
     page.evaluate(change, [{"add_tags": ["alpha"]}, "Tagged alpha"])
     page.evaluate(change, [{"add_tags": ["beta"]}, "Tagged beta"])
-    expect(toasts).to_have_text(
-        [re.compile("in the trash"), re.compile("Tagged beta")]
-    )  # the trash toast knows its files
+    expect(toasts).to_have_text([re.compile("in the trash"), re.compile("Tagged beta")])  # the first knows its files
     page.evaluate("callApi('POST', '/api/files/letters/harbour.md/undo')")
-    expect(toasts).to_have_text(
-        [re.compile("in the trash")]
-    )  # it was undone elsewhere: no other change is undone instead
+    expect(toasts).to_have_text([re.compile("in the trash")])  # undone elsewhere, so nothing else can be undone
     page.evaluate("showProblem(new Error('letters/harbour.md: there is nothing to undo')) && null")
     expect(page.get_by_text("There is nothing left to undo.")).to_be_visible()
     expect(page.locator(".toast-red")).to_have_count(0)
