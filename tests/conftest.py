@@ -1,4 +1,4 @@
-"""What every test may ask for."""
+"""Fixtures and precautions for all tests."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from coordinating import bench, clock  # noqa: F401  (fixtures)
 
 from chyme.core.store.sqlite import database
 
-# Links among the samples lead to other machines, and no test talks to any. Tests of crawling say so themselves.
+# Links in the samples lead to other machines, and no test may contact them. Tests of crawling turn it on themselves.
 os.environ["CHYME_CRAWL"] = "false"
 
-# Nor does any test look at the accounts of whoever runs it.
+# No test reads the accounts of the user who runs it.
 os.environ["CHYME_SERVER_DIR"] = tempfile.mkdtemp(prefix="chyme-tests-server-")
 atexit.register(shutil.rmtree, os.environ["CHYME_SERVER_DIR"], ignore_errors=True)
 
@@ -34,7 +34,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 
 def stay_here(event: str, arguments: tuple[object, ...]) -> None:
-    """Nobody in this process looks up a name or connects to another machine."""
+    """Prevent this process from looking up names and from connecting to other machines."""
     if event == "socket.getaddrinfo":
         host = arguments[0]
     elif event in ("socket.connect", "socket.sendto") and isinstance(arguments[1], tuple):
@@ -52,7 +52,7 @@ def stay_here(event: str, arguments: tuple[object, ...]) -> None:
 
 sys.addaudithook(stay_here)
 
-# No power fails during a test, so no database in this process waits until the disk has everything.
+# A power failure need not be survived in a test, so no database in this process waits for the disk.
 connect = database.connect
 
 
@@ -71,13 +71,13 @@ CORPUS = PROJECT / "../shared/corpus"
 
 @pytest.fixture(scope="session")
 def corpus() -> Path:
-    """The folder of real files that lies beside the project; the test is skipped where it is missing."""
+    """The folder of real files beside the project; the test is skipped if it is missing."""
     if not CORPUS.is_dir():
         pytest.skip(f"needs the corpus of real files, and {CORPUS} is not there")
     return CORPUS.resolve()
 
 
-# Files that take minutes each. They come first, so that no worker begins one when all the others are done.
+# Files that take minutes each. They come first, so that no worker begins such a file when all others are done.
 LONGEST = (
     *("end_to_end/", "browser/", "core/children/", "search/engines/", "documents/test_libreoffice", "imaging/test_ocr"),
     *("speech/test_recognition", "webpages/test_browser", "webpages/test_snapshot"),
@@ -87,7 +87,7 @@ SLOW = re.compile(r"^pytestmark = (\[\s*)?pytest\.mark\.slow\b", re.MULTILINE)
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Do not even import files of slow tests where these are left out."""
+    """Do not even import files of slow tests if slow tests are deselected."""
     if config.option.markexpr != "not slow" or collection_path.suffix != ".py":
         return None
     return True if SLOW.search(collection_path.read_text(encoding="utf-8")) else None

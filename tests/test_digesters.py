@@ -1,4 +1,4 @@
-"""Every digester is registered, tested, and runs in a family that there is."""
+"""Every digester is registered, tested, and runs in a family that exists."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from chyme.understanding.classification.source_text import FORMS
 
 ROOMS = Path(__file__).parents[1] / "src/chyme"
 TESTS = Path(__file__).parent
-# Run by chyme itself for one request or one part of an attempt, not for a vault's files.
+# chyme itself runs these for a request or for a part of an attempt, not for the files of a vault.
 NOT_FOR_FILES = {"DrawPage", "EmbedQuestion", "Preparation", "WithoutModel"}
 
 
-def written() -> dict[str, set[str]]:
+def digester_classes() -> dict[str, set[str]]:
     """Every class below `Digester` in the source, with its bases."""
     bases = {
         node.name: {base.id for base in node.bases if isinstance(base, ast.Name)}
@@ -30,13 +30,15 @@ def written() -> dict[str, set[str]]:
         if isinstance(node, ast.ClassDef)
     }
     found: dict[str, set[str]] = {}
-    while more := {n: b for n, b in bases.items() if n not in found and b & {"Digester", *found}}:
-        found |= more
+    while next_level := {
+        name: parents for name, parents in bases.items() if name not in found and parents & {"Digester", *found}
+    }:
+        found |= next_level
     return found
 
 
-def test_every_digester_that_is_written_is_registered() -> None:
-    classes = written()
+def test_every_digester_class_is_registered() -> None:
+    classes = digester_classes()
     shared = {base for bases in classes.values() for base in bases} - {"Digester"}
     assert shared == {"LanguageModelDigester", "VisionModelDigester"}
     assert set(classes) - shared - NOT_FOR_FILES == {type(digester).__name__ for digester in built_in()}
@@ -48,7 +50,7 @@ def test_every_digester_has_its_tests(digester: Digester) -> None:
 
 
 @pytest.mark.parametrize("digester", built_in(), ids=lambda digester: digester.name)
-def test_every_digester_runs_in_a_family_that_there_is(digester: Digester) -> None:
+def test_every_digester_runs_in_a_family_that_exists(digester: Digester) -> None:
     assert digester.runs.family in FAMILIES
 
 

@@ -1,4 +1,4 @@
-"""The docs name everything there is, and nothing that is not."""
+"""The docs name everything that exists, and nothing else."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ PAGES = [PROJECT / "README.md", PROJECT / "CHANGELOG.md", *sorted(DOCS.rglob("*.
 DECISIONS = sorted((DOCS / "decisions").glob("*.md"))
 
 
-def told(page: str, pattern: str) -> set[str]:
-    """What the lines of a page that match the pattern are about."""
+def topics(page: str, pattern: str) -> set[str]:
+    """What the pattern captures in the lines of a page."""
     return set(re.findall(pattern, (DOCS / page).read_text(), re.MULTILINE))
 
 
@@ -46,15 +46,15 @@ def commands(group: click.Group, above: str = "chyme") -> Iterator[str]:
 
 def test_every_output_of_every_digester_has_its_section() -> None:
     outputs = {output for digester in built_in() for output in digester.outputs}
-    assert told("digests.md", r"^## `([a-z-]+)`$") == outputs
+    assert topics("digests.md", r"^## `([a-z-]+)`$") == outputs
 
 
 def test_every_setting_has_its_line() -> None:
-    assert told("settings.md", r"^\| `(\w+)` \|") == {field.name for field in dataclasses.fields(Settings)}
+    assert topics("settings.md", r"^\| `(\w+)` \|") == {field.name for field in dataclasses.fields(Settings)}
 
 
 def test_every_command_has_its_section() -> None:
-    assert told("cli.md", r"^## `(chyme [a-z-]+(?: [a-z-]+)?)") == set(commands(main))
+    assert topics("cli.md", r"^## `(chyme [a-z-]+(?: [a-z-]+)?)") == set(commands(main))
 
 
 def test_every_option_of_every_command_is_explained() -> None:
@@ -73,7 +73,7 @@ def test_every_route_has_its_section(tmp_path: Path) -> None:
         faces = (create_vault_api(app), create_server_api(house))
         paths = [item for face in faces for item in face.openapi()["paths"].items()]
     routes = {f"{method.upper()} {path}" for path, methods in paths for method in methods}
-    assert told("http_api.md", r"^## `((?:GET|POST|PATCH|PUT|DELETE) [^`?]+)") == routes
+    assert topics("http_api.md", r"^## `((?:GET|POST|PATCH|PUT|DELETE) [^`?]+)") == routes
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(PROJECT)))
@@ -90,7 +90,7 @@ def test_make_commands_in_the_docs_exist(page: Path) -> None:
 
 
 @pytest.mark.parametrize("page", DECISIONS, ids=lambda page: page.name)
-def test_a_decision_is_told_in_forty_lines(page: Path) -> None:
+def test_a_decision_takes_at_most_forty_lines(page: Path) -> None:
     text = page.read_text()
     assert len(text.splitlines()) <= 40
     assert re.findall(r"^## (.+)$", text, re.MULTILINE) == ["Context", "Decision", "What it costs us"]

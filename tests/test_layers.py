@@ -1,4 +1,4 @@
-"""The picture of the rooms in docs/architecture.md is what the code does."""
+"""The code follows the picture of the rooms in docs/architecture.md."""
 
 from __future__ import annotations
 

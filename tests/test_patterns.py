@@ -9,7 +9,7 @@ SOURCE = Path(__file__).parents[1] / "src/chyme"
 
 
 def test_no_group_is_possessive() -> None:
-    # Python 3.11.2 of Debian 12 matches them wrongly (mended in 3.11.5); those of single characters are fine.
+    # Python 3.11.2 of Debian 12 matches them wrongly (fixed in 3.11.5); possessive single characters are fine.
     found = [
         f"{path.relative_to(SOURCE)}: {line.strip()}"
         for path in SOURCE.rglob("*.py")

@@ -1,4 +1,4 @@
-"""Chromium, and pages in it. Tests are skipped, loudly, where it is missing."""
+"""Chromium, and pages in it. Without Chromium the tests are skipped with a message."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from waiting import AMPLE
 
 from chyme.webpages.browser.executable import browser_program
 
-expect.set_options(timeout=AMPLE * 1000)  # milliseconds; by itself Playwright fails after 5 seconds
+expect.set_options(timeout=AMPLE * 1000)  # milliseconds; Playwright's default is 5 seconds
 
 
-@pytest.fixture(scope="module")  # Playwright keeps an event loop running, and other files of tests want their own
+@pytest.fixture(scope="module")  # Playwright keeps an event loop running, and other test files need their own
 def browser() -> Iterator[Browser]:
     program = browser_program("auto")
     if program is None:

@@ -1,4 +1,4 @@
-"""A letter, and what a model that answers by script says of it."""
+"""A letter, and the answer of a scripted model about it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One's own account in a real browser: a token that is shown once, copied, and not made twice."""
+"""The user's own account in a real browser: a token is displayed once, copied, and not made twice."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ def furnish(chyme: RunningChyme) -> None:
     assert added.code == 0, added.err
 
 
-def test_a_token_is_copied_and_a_reload_makes_no_second_one(tmp_path: Path, page: Page) -> None:
+def test_a_token_is_copied_and_a_reload_makes_no_second_token(tmp_path: Path, page: Page) -> None:
     page.expected_errors = ["404"]  # type: ignore[attr-defined]
     streams: list[str] = []
-    page.on("request", lambda one: streams.append(one.url) if "/api/events" in one.url else None)
+    page.on("request", lambda request: streams.append(request.url) if "/api/events" in request.url else None)
     with served(tmp_path, furnish) as house:
         page.context.grant_permissions(["clipboard-read", "clipboard-write"], origin=house.base)
         page.goto(f"{house.base}/account")
@@ -40,7 +40,7 @@ def test_a_token_is_copied_and_a_reload_makes_no_second_one(tmp_path: Path, page
         page.reload()
         expect(page.get_by_label("The token")).to_have_count(0)
         expect(page.get_by_role("button", name="Revoke my script")).to_have_count(1)
-        assert not streams  # these pages show nothing of a vault
+        assert not streams  # these pages display nothing from a vault
         page.goto(f"{house.base}/v/nowhere/")
         expect(page.get_by_role("heading", name="There is nothing here")).to_be_visible()
         check_a11y(page)

@@ -1,4 +1,4 @@
-"""The activity page in a real browser: failures by cause, what is out of date, standing still, models, jobs, trash."""
+"""The activity page in a real browser: failures by cause, outdated and stale documents, models, jobs, trash."""
 
 from __future__ import annotations
 
@@ -53,12 +53,12 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
 
 
 def change(house: House, statement: str) -> None:
-    """As time would, or an older chyme."""
+    """Change the database as time or an older chyme would."""
     with closing(sqlite3.connect(house.vault / ".chyme/vault.db", timeout=30)) as db, db:
         db.execute(statement)
 
 
-def test_failures_stand_together_by_cause_and_one_button_tries_them_again(house: House, page: Page) -> None:
+def test_failures_are_grouped_by_cause_and_a_button_retries_the_group(house: House, page: Page) -> None:
     page.goto(f"{house.base}/activity")
     group = page.locator("[data-group]", has_text="Gatekeeper")
     expect(group).to_contain_text("3 files")
@@ -73,7 +73,7 @@ def test_failures_stand_together_by_cause_and_one_button_tries_them_again(house:
     eventually(lambda: house.http.get("/api/status").json()["digests"]["failed"] == 0)
 
 
-def test_what_is_added_is_seen_at_once_and_leads_to_its_page(house: House, page: Page) -> None:
+def test_an_added_file_appears_at_once_and_links_to_its_page(house: House, page: Page) -> None:
     page.goto(f"{house.base}/activity")
     house.drop("later.txt", f"{LETTER} It came later.")
     lately = page.locator("[data-part=lately]")
@@ -82,7 +82,7 @@ def test_what_is_added_is_seen_at_once_and_leads_to_its_page(house: House, page:
     assert layout_shift(page) < 0.1
 
 
-def test_what_is_out_of_date_is_run_again_when_asked(house: House, page: Page) -> None:
+def test_outdated_digests_are_run_again_on_request(house: House, page: Page) -> None:
     house.settled()
     change(house, "UPDATE digests SET recipe = 'older' WHERE digester = 'slug' AND status = 'completed'")
     page.goto(f"{house.base}/activity")
@@ -96,7 +96,7 @@ def test_what_is_out_of_date_is_run_again_when_asked(house: House, page: Page) -
     eventually(lambda: house.http.get("/api/status").json()["outdated"] == 0)
 
 
-def test_a_document_that_stands_still_is_counted_and_leads_to_the_vault(house: House, page: Page) -> None:
+def test_a_stale_document_is_counted_and_links_to_the_vault(house: House, page: Page) -> None:
     house.settled()
     change(
         house,
@@ -111,7 +111,7 @@ def test_a_document_that_stands_still_is_counted_and_leads_to_the_vault(house: H
     change(house, "UPDATE documents SET state = 'completed' WHERE state = 'processing'")
 
 
-def test_a_deleted_file_is_brought_back_or_deleted_for_good(house: House, page: Page) -> None:
+def test_a_deleted_file_is_restored_or_deleted_for_good(house: House, page: Page) -> None:
     for name in ("old one.txt", "old two.txt"):
         house.drop(name, f"{LETTER} {name}.")
         eventually(lambda name=name: house.http.get(f"/api/digest/{name}").status_code == 200)  # type: ignore[misc]
@@ -136,7 +136,7 @@ def test_a_deleted_file_is_brought_back_or_deleted_for_good(house: House, page: 
     assert not (house.vault / "old two.txt").exists()
 
 
-def test_what_models_cost_is_shown_and_paused_and_goes_on(tmp_path: Path, page: Page) -> None:
+def test_the_cost_of_models_is_displayed_and_a_provider_is_paused_and_resumed(tmp_path: Path, page: Page) -> None:
     with ModelServer([says(GOOD, tokens=(700, 300))]) as model:
 
         def furnish(chyme: RunningChyme) -> None:
@@ -161,7 +161,7 @@ def test_what_models_cost_is_shown_and_paused_and_goes_on(tmp_path: Path, page: 
             expect(provider).to_contain_text("paused")
             house.drop("second.txt", f"{LETTER} It is the second one.")
             house.settled()
-            expect(provider).to_contain_text("made without it")  # by itself
+            expect(provider).to_contain_text("made without it")  # without a reload
             provider.get_by_role("button", name=re.compile("^Resume")).click()
             expect(provider).to_contain_text("ready")
             eventually(lambda: house.document("second.txt")["title"] == GOOD["title"])
@@ -169,7 +169,7 @@ def test_what_models_cost_is_shown_and_paused_and_goes_on(tmp_path: Path, page: 
 
 @pytest.mark.parametrize("look", ["light", "dark"])
 @pytest.mark.parametrize("width", ["desktop", "phone"])
-def test_it_fits_and_everybody_can_use_it(house: House, browser: Browser, look: str, width: str) -> None:
+def test_the_pages_fit_and_are_accessible(house: House, browser: Browser, look: str, width: str) -> None:
     viewport = PHONE if width == "phone" else DESKTOP
     with visit(browser, viewport=viewport, color_scheme=look, is_mobile=width == "phone") as page:
         for address in ("activity", "tags", "settings", "trash"):

@@ -71,7 +71,7 @@ def at(house: House, path: str) -> str:
 
 
 def find(house: House, page: Page, question: str) -> None:
-    """Ask for it in the vault and click where it was found."""
+    """Search for it in the vault and click the passage that was found."""
     page.goto(f"{house.base}/?q={question}")
     page.locator("#results .passage", has=page.locator("mark")).first.click()
     page.wait_for_url(re.compile("/file/"))
@@ -85,7 +85,7 @@ def test_a_hit_in_a_note_leads_to_the_marked_words(house: House, page: Page) -> 
     check_a11y(page)
 
 
-def test_a_hit_in_a_pdf_leads_to_its_page_and_one_stays_there_when_it_is_made_again(house: House, page: Page) -> None:
+def test_a_hit_in_a_pdf_leads_to_its_page_which_stays_after_a_new_digest(house: House, page: Page) -> None:
     find(house, page, "deposit")
     sheet = page.locator("[data-sheet]")
     expect(sheet).to_have_attribute("alt", "Page 2")
@@ -98,7 +98,7 @@ def test_a_hit_in_a_pdf_leads_to_its_page_and_one_stays_there_when_it_is_made_ag
             document.dispatchEvent(new CustomEvent("chyme:digest", {detail: {path: "contract.pdf"}}));
         }"""
     )
-    page.wait_for_function("() => !document.querySelector('[data-sheet]').old")  # its part came anew
+    page.wait_for_function("() => !document.querySelector('[data-sheet]').old")  # its part was loaded again
     expect(sheet).to_have_attribute("alt", "Page 3")
 
 
@@ -122,7 +122,7 @@ def test_pages_are_turned_by_button_key_and_number(house: House, page: Page) -> 
     check_a11y(page)
 
 
-def test_an_edit_shows_at_once_outlives_a_reset_and_is_undone(house: House, page: Page) -> None:
+def test_an_edit_is_visible_at_once_outlives_a_reset_and_is_undone(house: House, page: Page) -> None:
     page.goto(at(house, "notes/boathouse.md"))
     page.get_by_role("button", name="Edit the title").click()
     page.get_by_label("Title", exact=True).fill("Where the key hangs")
@@ -150,7 +150,7 @@ def test_escape_leaves_the_title_alone_and_focus_where_it_was(house: House, page
     expect(page.get_by_role("button", name="Edit the title")).to_be_focused()
 
 
-def test_a_date_that_makes_no_sense_stays_to_be_mended_with_the_reason(house: House, page: Page) -> None:
+def test_an_invalid_date_stays_in_its_field_with_the_reason(house: House, page: Page) -> None:
     page.expected_errors = ["400 (Bad Request)"]  # type: ignore[attr-defined]
     page.goto(at(house, "people.csv"))
     page.get_by_role("button", name="Edit the date").click()
@@ -168,7 +168,7 @@ def test_a_date_that_makes_no_sense_stays_to_be_mended_with_the_reason(house: Ho
     eventually(lambda: house.document("people.csv")["date"] != "2024-05")
 
 
-def test_tags_are_given_and_taken(house: House, page: Page) -> None:
+def test_tags_are_added_and_removed(house: House, page: Page) -> None:
     page.goto(at(house, "minutes.docx"))
     page.get_by_label("Add a tag").fill("Harbour")
     page.keyboard.press("Enter")
@@ -189,7 +189,7 @@ def test_a_tag_that_is_refused_stays_in_its_field_with_the_reason(house: House, 
     expect(page.locator(".tag-list")).not_to_contain_text("one, two")
 
 
-def test_undo_while_a_field_is_being_edited_shows_what_it_did(house: House, page: Page) -> None:
+def test_the_effect_of_undo_is_visible_while_a_field_is_being_edited(house: House, page: Page) -> None:
     page.goto(at(house, "IMG_0001.bin"))
     page.get_by_label("Add a tag").fill("Lighthouse")
     page.keyboard.press("Enter")
@@ -201,7 +201,7 @@ def test_undo_while_a_field_is_being_edited_shows_what_it_did(house: House, page
     expect(page.locator("[data-part=details] :focus")).to_have_count(1)
 
 
-def test_a_retry_that_fails_again_says_so_and_one_stays_where_one_was(house: House, page: Page) -> None:
+def test_a_retry_that_fails_again_says_so_and_keeps_the_focus(house: House, page: Page) -> None:
     page.goto(at(house, "broken.pdf"))
     page.get_by_role("button", name="Retry processing").focus()
     page.keyboard.press("Enter")
@@ -210,8 +210,8 @@ def test_a_retry_that_fails_again_says_so_and_one_stays_where_one_was(house: Hou
     expect(page.get_by_role("button", name="Retry processing")).to_be_focused()
 
 
-def test_a_retry_whose_end_is_seen_before_it_is_heard_of_says_why_too(house: House, page: Page) -> None:
-    page.route("**/api/events*", lambda route: None)  # nothing is heard
+def test_a_retry_whose_end_is_noticed_without_an_event_says_why_too(house: House, page: Page) -> None:
+    page.route("**/api/events*", lambda route: None)  # no event arrives
     page.goto(at(house, "broken.pdf"))
     page.get_by_role("button", name="Retry processing").click()
     expect(page.get_by_text("It is being tried again")).to_be_visible()
@@ -221,7 +221,7 @@ def test_a_retry_whose_end_is_seen_before_it_is_heard_of_says_why_too(house: Hou
     expect(page.get_by_text("It failed again: ")).to_be_visible()
 
 
-def test_a_file_that_goes_while_one_looks_at_it_says_where_it_is_now(house: House, page: Page) -> None:
+def test_the_page_of_a_moved_file_says_where_it_is_now(house: House, page: Page) -> None:
     page.expected_errors = ["404"]  # type: ignore[attr-defined]
     house.drop("wanderer.md", "# A wanderer\n\nIt never stays.")
     eventually(lambda: house.http.get("/api/digest/wanderer.md").status_code == 200)
@@ -244,7 +244,7 @@ def test_a_failure_is_red_and_says_what_next(house: House, dark: Page) -> None:
     check_a11y(dark)
 
 
-def test_a_failed_digest_is_run_again_and_completes_before_ones_eyes(house: House, page: Page) -> None:
+def test_a_failed_digest_is_run_again_and_completes_without_a_reload(house: House, page: Page) -> None:
     page.goto(at(house, "notes/mule.stubborn.md"))
     card = page.locator('[data-part="digest stubborn"]')
     expect(card).to_contain_text("It is <b>stubborn</b>")
@@ -301,7 +301,7 @@ def test_a_film_has_its_subtitles(house: House, page: Page) -> None:
     check_a11y(page)
 
 
-def test_boxes_are_shown_and_tell_what_they_hold(house: House, page: Page) -> None:
+def test_boxes_are_displayed_with_labels_of_their_content(house: House, page: Page) -> None:
     find(house, page, "stop")
     expect(page.locator("#found")).to_be_visible()
     page.locator("[data-show=objects]").click()
@@ -335,7 +335,7 @@ def test_hostile_words_do_nothing(house: House, page: Page) -> None:
     assert page.locator("[data-text] img, [data-text] script, [data-text] a").count() == 0
 
 
-def test_a_deleted_file_comes_back(house: House, page: Page) -> None:
+def test_a_deleted_file_can_be_restored(house: House, page: Page) -> None:
     house.drop("passing.md", "# Passing")
     eventually(lambda: house.http.get("/api/digest/passing.md").status_code == 200)
     house.settled()
@@ -348,7 +348,7 @@ def test_a_deleted_file_comes_back(house: House, page: Page) -> None:
     assert (house.vault / "passing.md").exists()
 
 
-def test_the_way_back_from_a_renamed_file_leads_past_its_old_name(house: House, page: Page) -> None:
+def test_going_back_from_a_renamed_file_skips_its_old_name(house: House, page: Page) -> None:
     house.drop("scan0001.md", "# The lighthouse keeper\n\nHe counts the ships.")
     eventually(lambda: house.http.get("/api/digest/scan0001.md").status_code == 200)
     house.settled()

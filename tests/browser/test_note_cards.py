@@ -1,4 +1,4 @@
-"""Cards of notes show their first lines, where those of other files show a picture."""
+"""Cards of notes display their first lines; cards of other files display a picture."""
 
 from __future__ import annotations
 
@@ -37,19 +37,19 @@ def test_cards_of_notes_show_their_first_lines(house: House, browser: Browser, l
     phone = width == "phone"
     with visit(browser, viewport=PHONE if phone else DESKTOP, color_scheme=look, is_mobile=phone) as page:
         page.goto(f"{house.base}/?sort=name&dir=up")
-        shown = {
+        excerpts = {
             name: page.locator(f'[data-path="{name}"] .tile-excerpt')
             for name in ("boathouse.md", "hello.py", "people.csv", "tokyo.txt", "long.txt", "hostile.txt")
         }
-        expect(shown["boathouse.md"]).to_have_text("The boathouse\nThe key hangs behind the third oar.")
-        expect(shown["hello.py"]).to_have_text("def hello():\n    return 'world'")
-        expect(shown["people.csv"]).to_have_text("name,town\nAda,Bath\nBob,York")
-        expect(shown["tokyo.txt"]).to_have_text("東京の会議は四月三日に開かれる。\n議題は予算である。")
-        expect(shown["hostile.txt"]).to_have_text(HOSTILE)  # as it is, and nothing of it runs
-        assert len(shown["long.txt"].inner_text()) <= 400
+        expect(excerpts["boathouse.md"]).to_have_text("The boathouse\nThe key hangs behind the third oar.")
+        expect(excerpts["hello.py"]).to_have_text("def hello():\n    return 'world'")
+        expect(excerpts["people.csv"]).to_have_text("name,town\nAda,Bath\nBob,York")
+        expect(excerpts["tokyo.txt"]).to_have_text("東京の会議は四月三日に開かれる。\n議題は予算である。")
+        expect(excerpts["hostile.txt"]).to_have_text(HOSTILE)  # unchanged, and no script in it runs
+        assert len(excerpts["long.txt"].inner_text()) <= 400
         expect(page.locator('[data-path="empty.txt"] .tile-empty')).to_have_text("Empty")
-        for one in shown.values():
-            inside, around = one.bounding_box(), one.locator("xpath=..").bounding_box()
+        for excerpt in excerpts.values():
+            inside, around = excerpt.bounding_box(), excerpt.locator("xpath=..").bounding_box()
             assert inside and around and inside["height"] <= around["height"] and inside["width"] <= around["width"]
         link = page.get_by_role("link", name="The boathouse")
         expect(link).to_have_accessible_name(link.locator(".tile-text").inner_text().replace("\n", " "))
@@ -57,9 +57,9 @@ def test_cards_of_notes_show_their_first_lines(house: House, browser: Browser, l
         assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
 
 
-def test_the_api_gives_the_first_lines_and_other_kinds_have_none(house: House) -> None:
+def test_the_api_returns_the_first_lines_and_none_for_other_kinds(house: House) -> None:
     house.drop("data.bin", b"\0\1\2\3")
     house.settled()
-    told = {one["path"]: one["excerpt"] for one in house.http.get("/api/files").json()["files"]}
-    assert told["people.csv"] == "name,town\nAda,Bath\nBob,York"
-    assert (told["empty.txt"], told["data.bin"]) == (None, None)
+    excerpts = {file["path"]: file["excerpt"] for file in house.http.get("/api/files").json()["files"]}
+    assert excerpts["people.csv"] == "name,town\nAda,Bath\nBob,York"
+    assert (excerpts["empty.txt"], excerpts["data.bin"]) == (None, None)

@@ -1,4 +1,4 @@
-"""A PDF with scripts, in a real browser: nothing in it runs on our address, and people can still read and save it."""
+"""A PDF with scripts in a real browser: no script runs on our address, and people can still read and save the file."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from visiting import House, served
 pytestmark = pytest.mark.slow
 
 JAVASCRIPT = "app.alert('from the PDF'); app.launchURL('http://127.0.0.1:9/', true); this.submitForm('/api/links');"
-LOOK = 3_000  # milliseconds: far longer than Chromium took to open the dialog where the PDF was shown
+LOOK = 3_000  # milliseconds: far longer than Chromium took to open the dialog when it displayed the PDF
 OPENERS = {
     "iframe": "frame.src = address",
     "embed": "frame.type = 'application/pdf'; frame.src = address",
@@ -21,7 +21,7 @@ OPENERS = {
 
 
 def scripted_pdf() -> bytes:
-    """One page with a line of text, and a script that runs when the document is opened."""
+    """A PDF page with a line of text, and a script that runs when the document is opened."""
     text = b"BT /F1 24 Tf 20 150 Td (Harbour letter) Tj ET"
     font = b"<< /F1 << /Type /Font /Subtype /Type1 /BaseFont /Helvetica >> >>"
     objects = [
@@ -62,7 +62,7 @@ def dialogs(page: Page) -> list[str]:
     return seen
 
 
-def test_opened_by_its_address_it_is_saved_and_runs_nothing(house: House, page: Page, dialogs: list[str]) -> None:
+def test_a_pdf_opened_by_its_address_is_saved_and_runs_nothing(house: House, page: Page, dialogs: list[str]) -> None:
     page.goto(house.base)
     with page.expect_download() as saved, pytest.raises(Error, match="Download is starting"):
         page.goto(f"{house.base}/api/raw/harbour.pdf")
@@ -72,7 +72,7 @@ def test_opened_by_its_address_it_is_saved_and_runs_nothing(house: House, page: 
 
 
 @pytest.mark.parametrize("element", OPENERS)
-def test_inside_a_page_of_ours_it_runs_nothing(house: House, page: Page, dialogs: list[str], element: str) -> None:
+def test_a_pdf_inside_our_page_runs_nothing(house: House, page: Page, dialogs: list[str], element: str) -> None:
     page.expected_errors = ["Content Security Policy", "frame"]  # type: ignore[attr-defined]
     page.goto(house.base)
     page.evaluate(

@@ -1,4 +1,4 @@
-"""The people of a vault in a real browser: hearing, naming, merging, splitting, undoing."""
+"""The people of a vault in a real browser: playing voices, naming, merging, splitting, undoing."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
         yield house
 
 
-def called(house: House) -> list[str]:
-    return [one["called"] for one in house.http.get("/api/people").json()["people"]]
+def displayed_names(house: House) -> list[str]:
+    return [person["called"] for person in house.http.get("/api/people").json()["people"]]
 
 
-def test_somebody_is_heard_named_merged_and_parted_again(house: House, page: Page) -> None:
+def test_a_person_is_played_named_merged_and_split_again(house: House, page: Page) -> None:
     page.goto(f"{house.base}/people")
     people = page.locator(".person")
-    expect(people).to_have_count(len(called(house)))
+    expect(people).to_have_count(len(displayed_names(house)))
     check_a11y(page)
     listen = people.first.locator(".listen")
     listen.click()
@@ -43,10 +43,10 @@ def test_somebody_is_heard_named_merged_and_parted_again(house: House, page: Pag
     page.get_by_label("Name", exact=True).fill("Ada <b>")
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name="Ada <b>")).to_be_visible()
-    eventually(lambda: "Ada <b>" in called(house))
+    eventually(lambda: "Ada <b>" in displayed_names(house))
     expect(page.get_by_role("button", name="Rename Ada <b>")).to_be_focused()
 
-    before = len(called(house))
+    before = len(displayed_names(house))
     page.get_by_label("Choose Ada <b>").check()
     page.get_by_label("Choose Person 2").check()
     page.get_by_role("button", name="These 2 are one person").click()
@@ -58,7 +58,7 @@ def test_somebody_is_heard_named_merged_and_parted_again(house: House, page: Pag
     expect(page.get_by_role("heading", name="Person 1")).to_be_visible()
 
 
-def test_a_voice_is_given_to_somebody_else_and_back(house: House, page: Page) -> None:
+def test_a_voice_is_moved_to_another_person_and_back(house: House, page: Page) -> None:
     page.goto(f"{house.base}/people/1")
     check_a11y(page)
     voices = page.locator(".voice")
@@ -72,7 +72,7 @@ def test_a_voice_is_given_to_somebody_else_and_back(house: House, page: Page) ->
     eventually(lambda: len(house.http.get("/api/people/1").json()["voices"]) == count)
 
 
-def test_the_transcript_leads_to_its_speaker(house: House, page: Page) -> None:
+def test_the_transcript_links_to_its_speaker(house: House, page: Page) -> None:
     page.goto(f"{house.base}/file/dialogue.mp3")
     page.locator(".who a").first.click()
     expect(page.locator("h1")).to_contain_text("Person")
@@ -83,7 +83,7 @@ def test_the_transcript_leads_to_its_speaker(house: House, page: Page) -> None:
 def test_a_transcript_that_is_replaced_is_still_searched_and_scrolled(house: House, page: Page) -> None:
     page.emulate_media(reduced_motion="reduce")  # it scrolls at once
     page.goto(f"{house.base}/file/dialogue.mp3")
-    page.set_viewport_size({"width": 1280, "height": 120})  # so that the transcript must be scrolled
+    page.set_viewport_size({"width": 1280, "height": 120})  # small, so that the transcript must be scrolled
     page.locator("#find-said").fill("the")
     found = page.locator("[data-found-count]")
     expect(found).to_contain_text("found")

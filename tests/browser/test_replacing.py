@@ -1,4 +1,4 @@
-"""Replacing a part of a page in a real browser: what the person was doing there stays."""
+"""Replacing a part of a page in a real browser: the user's input and focus there stay."""
 
 from __future__ import annotations
 
@@ -72,11 +72,11 @@ def replace(page: Page, html: str = PART, **options: Any) -> None:
 
 
 def active(page: Page) -> str:
-    """What has the focus."""
+    """The label or text of the focused element."""
     return str(page.evaluate("document.activeElement.getAttribute('aria-label') || document.activeElement.textContent"))
 
 
-def test_what_was_typed_ticked_opened_closed_and_scrolled_stays(part: Page) -> None:
+def test_typed_ticked_opened_closed_and_scrolled_state_stays(part: Page) -> None:
     part.locator("#words").fill("half a wo")
     part.locator("[data-key=note]").fill("a note")
     part.locator("[data-key=box]").check()
@@ -155,7 +155,7 @@ def test_a_focus_elsewhere_is_left_alone(part: Page) -> None:
     expect(part.locator("#search")).to_be_focused()
 
 
-def test_one_element_is_replaced_with_its_own_state(part: Page) -> None:
+def test_a_single_element_is_replaced_and_keeps_its_state(part: Page) -> None:
     part.get_by_text("Closed").click()
     replace(part, '<details data-key="closed"><summary>Closed</summary>d</details>', element="[data-key=closed]")
     expect(part.locator("[data-key=closed]")).to_have_attribute("open", "")

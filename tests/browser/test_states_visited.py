@@ -1,4 +1,4 @@
-"""The states of a document before one's eyes: amber and red, their buttons, and how they become well."""
+"""The visible states of a document: amber and red, their buttons, and how they become completed."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_a_link_that_failed_is_red_and_completed_after_retry(tmp_path: Path, pag
             assert house.document("mill.url")["state"] == "completed"
 
 
-def test_what_needs_classification_is_amber_and_completed_after_retry(tmp_path: Path, page: Page) -> None:
+def test_a_document_that_needs_classification_is_amber_and_completed_after_retry(tmp_path: Path, page: Page) -> None:
     with ModelServer([blocks()]) as model:
 
         def furnish(chyme: RunningChyme) -> None:
@@ -73,14 +73,14 @@ def test_what_needs_classification_is_amber_and_completed_after_retry(tmp_path: 
             expect(amber.locator(".tile-title")).to_have_text(str(GOOD["title"]))
 
 
-def test_what_stands_still_is_amber_and_completed_after_retry(tmp_path: Path, page: Page) -> None:
+def test_a_stale_document_is_amber_and_completed_after_retry(tmp_path: Path, page: Page) -> None:
     with served(tmp_path / "still", lambda chyme: chyme.drop("letter.txt", LETTER)) as house:
         house.settled()
         page.goto(house.base)
         amber = card(page, "letter.txt")
         expect(amber).to_have_attribute("data-state", "completed")
         stop(house, "letter.txt", STALE_SECONDS - 3)
-        expect(amber).to_have_attribute("data-state", "stale", timeout=LONG)  # no reload: it is told
+        expect(amber).to_have_attribute("data-state", "stale", timeout=LONG)  # no reload: an event announces it
         expect(amber).to_contain_text(re.compile("standing still", re.IGNORECASE))
         check_a11y(page)
         amber.get_by_role("button", name=re.compile("^Retry")).click()
@@ -88,7 +88,7 @@ def test_what_stands_still_is_amber_and_completed_after_retry(tmp_path: Path, pa
 
 
 def stop(house: House, path: str, seconds: float) -> None:
-    """As if it waited for somebody who never came, and nothing had moved for so long."""
+    """Make it look as if it waited for a digest that never came, without progress for so many seconds."""
     moved_at = iso(datetime.now(UTC) - timedelta(seconds=seconds))
     with closing(sqlite3.connect(house.vault / ".chyme/vault.db", timeout=30)) as db, db:
         (file,) = db.execute("SELECT id FROM files WHERE path = ?", (path,)).fetchone()

@@ -1,4 +1,4 @@
-"""Tags and settings in a real browser: find, merge, rename, ban and undo; the doctor, the look, and no secret."""
+"""Tags and settings in a real browser: find, merge, rename, ban and undo; the doctor, the theme, and no secret."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_a_tag_is_found_as_you_type_and_leads_to_its_files(house: House, page: P
     expect(page).to_have_url(re.compile(r"/\?tag=read%2Fwrite%20%26%20more|/\?tag=read/write%20%26%20more"))
 
 
-def test_more_tags_come_as_you_scroll(house: House, page: Page) -> None:
+def test_more_tags_are_loaded_by_scrolling(house: House, page: Page) -> None:
     page.goto(f"{house.base}/tags?sort=name&q=number")
     expect(page.locator(".tag-row").first).to_contain_text("number 000")
     page.mouse.move(600, 500)
@@ -73,7 +73,7 @@ def test_more_tags_come_as_you_scroll(house: House, page: Page) -> None:
     expect(page.locator(".tag-more")).to_have_count(0)
 
 
-def test_chosen_tags_are_merged_and_that_is_undone(house: House, page: Page) -> None:
+def test_chosen_tags_are_merged_and_the_merge_is_undone(house: House, page: Page) -> None:
     page.goto(f"{house.base}/tags?q=harbo")
     page.get_by_role("checkbox", name="Choose harbor", exact=True).check()
     expect(page.locator("#tags-count")).to_have_text("1 tag chosen")
@@ -102,10 +102,10 @@ def test_a_tag_is_renamed_by_keys_alone(house: House, page: Page) -> None:
     page.keyboard.press("Enter")
     eventually(lambda: "lighthouse" in tags_of(house, "1.txt"))
     expect(page.locator("#tags-decided")).to_contain_text("lantern → lighthouse")
-    expect(page.get_by_role("searchbox", name=re.compile("letters"))).to_be_focused()  # nothing is called so any more
+    expect(page.get_by_role("searchbox", name=re.compile("letters"))).to_be_focused()  # no tag has this name any more
 
 
-def test_a_name_that_is_taken_is_offered_to_be_merged_with(house: House, page: Page) -> None:
+def test_renaming_to_an_existing_tag_offers_a_merge(house: House, page: Page) -> None:
     page.goto(f"{house.base}/tags?q=number 00")
     page.get_by_role("button", name="Rename number 001").click()
     page.get_by_label("New name").fill("number 002")
@@ -126,10 +126,10 @@ def test_a_tag_is_banned_and_allowed_again(house: House, page: Page) -> None:
     expect(page.locator(".tag-row")).to_have_count(10)
     page.get_by_role("button", name="Ban number 298").click()
     expect(page.locator("#tags-decided")).to_contain_text("number 298")
-    expect(page.get_by_role("button", name="Ban number 298")).to_be_focused()  # it was given by hand, so it stays
+    expect(page.get_by_role("button", name="Ban number 298")).to_be_focused()  # it was set by hand, so it stays
 
 
-def test_settings_are_told_by_topic_and_secrets_never(house: House, page: Page) -> None:
+def test_settings_are_listed_by_topic_and_secrets_never(house: House, page: Page) -> None:
     page.goto(f"{house.base}/settings")
     expect(page.locator("#settings-doctor .doctor-row").first).to_be_visible()
     expect(page.locator("#settings-vault")).to_contain_text(str(house.vault))
@@ -154,7 +154,7 @@ def test_a_line_is_copied(house: House, page: Page) -> None:
     assert page.evaluate("navigator.clipboard.readText()") == "concurrency = 3"
 
 
-def test_the_look_is_chosen_and_kept(house: House, page: Page) -> None:
+def test_the_theme_is_chosen_and_remembered(house: House, page: Page) -> None:
     page.goto(f"{house.base}/settings")
     page.get_by_label("Dark", exact=True).check()
     expect(page.locator("html")).to_have_attribute("data-theme", "dark")

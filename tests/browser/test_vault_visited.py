@@ -1,4 +1,4 @@
-"""The vault in a real browser: adding, living cards, search as you type, filters, keys, phone, dark."""
+"""The vault in a real browser: adding, live cards, search as you type, filters, keys, phone, dark theme."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ BROKEN = b"%PDF-1.4\n1 0 obj <<broken\n%%EOF"
 PIXEL = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 )
-OTHERS = 70  # more than one sheet holds
+OTHERS = 70  # more than fit on one sheet
 
 
 def furnish(chyme: RunningChyme) -> None:
@@ -46,17 +46,17 @@ def card(path: str) -> str:
 
 
 def same_page(page: Page) -> bool:
-    """Whether nothing was loaded anew since `stay` was called."""
+    """Whether the page was not reloaded since `stay` was called."""
     return bool(page.evaluate("window.stayed === true"))
 
 
-def stay(page: Page) -> None:
+def mark_page(page: Page) -> None:
     page.evaluate("window.stayed = true")
 
 
-def test_what_is_added_shows_how_far_it_is_and_is_there_without_a_reload(house: House, page: Page) -> None:
+def test_an_added_file_displays_its_progress_and_appears_without_a_reload(house: House, page: Page) -> None:
     page.goto(house.base + "/")
-    stay(page)
+    mark_page(page)
     page.get_by_role("button", name="Add", exact=True).first.click()
     expect(page.get_by_role("dialog", name="Add to the vault")).to_be_visible()
     check_a11y(page)
@@ -70,11 +70,11 @@ def test_what_is_added_shows_how_far_it_is_and_is_there_without_a_reload(house: 
     expect(page.locator("#results [data-path]").first).to_have_attribute("data-path", "gulls.md")
     expect(page.locator("#status")).to_have_attribute("data-mood", "done")
     (house.vault / "gulls.md").unlink()
-    expect(new).to_have_count(0)  # and goes as it came
+    expect(new).to_have_count(0)  # it disappears without a reload, too
     assert same_page(page)
 
 
-def test_files_are_dropped_anywhere_into_the_folder_that_is_shown(house: House, page: Page) -> None:
+def test_files_dropped_anywhere_go_into_the_displayed_folder(house: House, page: Page) -> None:
     page.goto(house.base + "/?folder=contracts")
     drag = """kind => {
         const dataTransfer = new DataTransfer();
@@ -108,7 +108,7 @@ def test_links_and_notes_are_added_by_pasting(house: House, page: Page) -> None:
     assert list((house.vault / "letters").glob("*antern*"))
 
 
-def test_a_file_that_cannot_be_taken_says_why_beside_its_name(house: House, page: Page) -> None:
+def test_the_reason_for_a_refused_file_is_beside_its_name(house: House, page: Page) -> None:
     page.goto(house.base + "/?folder=.chyme")
     page.expected_errors.append("400")  # type: ignore[attr-defined]
     page.keyboard.press("n")
@@ -126,7 +126,7 @@ def test_a_file_that_is_too_large_is_not_even_sent(house: House, page: Page) -> 
     expect(page.locator(card("small.txt"))).to_be_visible()
 
 
-def test_of_hundreds_of_files_none_that_was_refused_is_forgotten(house: House, page: Page) -> None:
+def test_a_refused_file_among_hundreds_is_reported(house: House, page: Page) -> None:
     page.goto(house.base + "/?folder=many")
     page.keyboard.press("n")
     names = ["film.mp4", *(f"{number}.txt" for number in range(204))]
@@ -138,9 +138,9 @@ def test_of_hundreds_of_files_none_that_was_refused_is_forgotten(house: House, p
     expect(page.locator(".upload-why")).to_contain_text("It is larger than 2.0 MB")
 
 
-def test_a_tab_that_nobody_sees_takes_no_connection(house: House, page: Page) -> None:
+def test_a_hidden_tab_takes_no_connection(house: House, page: Page) -> None:
     streams: list[str] = []
-    page.on("request", lambda one: streams.append(one.url) if "/api/events" in one.url else None)
+    page.on("request", lambda request: streams.append(request.url) if "/api/events" in request.url else None)
     page.add_init_script("Object.defineProperty(document, 'hidden', {get: () => !window.looked, configurable: true})")
     page.goto(house.base + "/")
     page.wait_for_timeout(300)
@@ -149,10 +149,10 @@ def test_a_tab_that_nobody_sees_takes_no_connection(house: House, page: Page) ->
     eventually(lambda: page.evaluate("true") and streams)
 
 
-def test_events_are_asked_for_when_every_script_can_hear_them(house: House, page: Page) -> None:
+def test_events_are_requested_once_every_script_is_loaded(house: House, page: Page) -> None:
     streams: list[str] = []
     late: list[Route] = []
-    page.on("request", lambda one: streams.append(one.url) if "/api/events" in one.url else None)
+    page.on("request", lambda request: streams.append(request.url) if "/api/events" in request.url else None)
     page.route("**/scripts/vault.js", lambda route, _: late.append(route))
     page.goto(house.base + "/", wait_until="commit")
     eventually(lambda: page.evaluate("true") and late)
@@ -167,9 +167,9 @@ def test_events_are_asked_for_when_every_script_can_hear_them(house: House, page
     eventually(lambda: page.evaluate("true") and streams)
 
 
-def test_a_page_that_comes_back_from_the_browsers_cache_is_alive(house: House, page: Page) -> None:
+def test_a_page_from_the_browsers_cache_receives_events_again(house: House, page: Page) -> None:
     streams: list[str] = []
-    page.on("request", lambda one: streams.append(one.url) if "/api/events" in one.url else None)
+    page.on("request", lambda request: streams.append(request.url) if "/api/events" in request.url else None)
     page.goto(house.base + "/?folder=back")
     eventually(lambda: page.evaluate("true") and len(streams) == 1)
     for kind in ("pagehide", "pageshow"):
@@ -179,15 +179,15 @@ def test_a_page_that_comes_back_from_the_browsers_cache_is_alive(house: House, p
     expect(page.locator(card("back/again.md"))).to_be_visible()
 
 
-def test_hits_come_while_one_types_and_lead_to_their_place(house: House, page: Page) -> None:
+def test_hits_appear_while_typing_and_lead_to_their_place(house: House, page: Page) -> None:
     page.goto(house.base + "/")
-    stay(page)
+    mark_page(page)
     page.keyboard.press("/")
     page.keyboard.type("lightho", delay=30)
     hit = page.locator(card("letters/harbour.md"))
-    expect(hit.locator("mark")).to_have_text(["lighthouse"])  # words alone, unfinished
+    expect(hit.locator("mark")).to_have_text(["lighthouse"])  # found by words only, while unfinished
     page.wait_for_timeout(600)
-    expect(hit).to_be_visible()  # nor does it go when somebody pauses within a word
+    expect(hit).to_be_visible()  # it also stays during a pause within a word
     page.keyboard.type("use clcok", delay=30)
     expect(page.get_by_text("Nothing has clcok; showing clock")).to_be_visible()
     expect(page).to_have_url(re.compile(r"\?q=lighthouse\+clcok$"))
@@ -209,42 +209,42 @@ def test_hits_come_while_one_types_and_lead_to_their_place(house: House, page: P
     expect(page).to_have_url(re.compile(r"/file/letters/harbour\.md\?.*q=lighthouse"))
 
 
-def test_a_hit_one_went_to_keeps_the_focus_when_the_whole_view_comes(house: House, page: Page) -> None:
+def test_a_focused_hit_keeps_the_focus_when_the_full_view_arrives(house: House, page: Page) -> None:
     page.goto(house.base + "/?q=lighthouse")
-    held: list[Route] = []
-    page.route(re.compile(r"/ui/vault\?q=lighthouse"), lambda route: held.extend([route]))
+    waiting: list[Route] = []
+    page.route(re.compile(r"/ui/vault\?q=lighthouse"), lambda route: waiting.extend([route]))
     hit = page.locator(card("letters/harbour.md"))
     page.locator("#search").press("Enter")
-    eventually(lambda: page.evaluate("true") and held)
+    eventually(lambda: page.evaluate("true") and waiting)
     page.keyboard.press("ArrowDown")
     expect(hit.locator(".tile-link")).to_be_focused()
     with page.expect_response(re.compile(r"/ui/vault\?q=lighthouse")):
-        held[0].continue_()
+        waiting[0].continue_()
     expect(page.locator("#results.waiting")).to_have_count(0)
     expect(hit.locator(".tile-link")).to_be_focused()
     page.keyboard.press("Escape")
     expect(page.locator("#search")).to_be_focused()
 
 
-def test_an_older_answer_never_takes_the_place_of_a_newer_one(house: House, page: Page) -> None:
+def test_an_older_answer_never_replaces_a_newer_answer(house: House, page: Page) -> None:
     page.goto(house.base + "/")
-    held: list[Route] = []
-    page.route(re.compile(r"/ui/hits\?q=rent"), lambda route: held.extend([route]))
+    waiting: list[Route] = []
+    page.route(re.compile(r"/ui/hits\?q=rent"), lambda route: waiting.extend([route]))
     page.locator("#search").press_sequentially("rent", delay=5)
-    page.wait_for_timeout(250)  # long enough to ask, too short to be done
+    page.wait_for_timeout(250)  # long enough to send the request, too short to finish
     with page.expect_response(re.compile(r"/ui/vault\?q=lighthouse")):
         page.locator("#search").fill("lighthouse")
     expect(page.locator(card("letters/harbour.md"))).to_be_visible()
-    assert held
-    held[0].continue_()
+    assert waiting
+    waiting[0].continue_()
     page.wait_for_timeout(700)
     expect(page.locator(card("contracts/lease.md"))).to_have_count(0)
     expect(page.locator(card("letters/harbour.md"))).to_be_visible()
 
 
-def test_filters_and_order_change_the_list_and_going_back_takes_it_back(house: House, page: Page) -> None:
+def test_filters_and_order_change_the_list_and_going_back_restores_it(house: House, page: Page) -> None:
     page.goto(house.base + "/")
-    stay(page)
+    mark_page(page)
     page.locator(".kinds").get_by_role("link", name=re.compile("Documents")).click()
     expect(page.locator("#results [data-path]")).to_have_count(1)
     expect(page).to_have_url(re.compile(r"\?kind=document$"))
@@ -265,11 +265,11 @@ def test_filters_and_order_change_the_list_and_going_back_takes_it_back(house: H
     expect(page.locator("table.lines")).to_be_visible()  # the view is remembered
 
 
-def test_the_list_goes_on_by_itself(house: House, page: Page) -> None:
+def test_more_of_the_list_is_loaded_by_scrolling(house: House, page: Page) -> None:
     page.goto(house.base + "/?folder=parts&sort=name&dir=up")
     page.mouse.move(600, 400)
     page.mouse.wheel(0, 1500)
-    expect(page.locator("#results .sheet")).to_have_count(2)  # fetched as soon as the end comes near
+    expect(page.locator("#results .sheet")).to_have_count(2)  # fetched as soon as the end is near
     found = page.locator("#results [data-path]").evaluate_all("all => all.map(one => one.dataset.path)")
     assert found == [f"parts/part {number:02}.dat" for number in range(OTHERS)]
     expect(page.locator(".more")).to_have_count(0)
@@ -290,16 +290,16 @@ def test_a_picture_that_cannot_be_read_is_red_on_its_card_and_on_its_page(house:
     expect(page.locator(".notice-amber")).to_have_count(0)
 
 
-def test_what_went_wrong_is_red_with_the_reason_and_a_way_on(house: House, page: Page) -> None:
+def test_a_failed_file_is_red_with_the_reason_and_a_retry_button(house: House, page: Page) -> None:
     page.goto(house.base + "/?kind=document")
     red = page.locator(card("broken.pdf"))
     expect(red).to_have_attribute("data-state", "failed")
     expect(red.locator(".badge-red")).to_have_text("Failed")
     expect(red.locator(".tile-why")).to_contain_text("PDF is broken")
-    stay(page)
-    with page.expect_response(re.compile(r"/api/documents/broken\.pdf/reprocess$")) as asked:
+    mark_page(page)
+    with page.expect_response(re.compile(r"/api/documents/broken\.pdf/reprocess$")) as response:
         red.get_by_role("button", name="Retry processing").click()
-    assert asked.value.ok and asked.value.json()["success"]
+    assert response.value.ok and response.value.json()["success"]
     expect(page.get_by_text("Trying again.")).to_be_visible()
     house.settled()
     expect(red.get_by_role("button", name="Retry processing")).to_be_enabled()
@@ -336,7 +336,7 @@ def test_everything_can_be_done_from_the_keyboard(house: House, page: Page) -> N
     expect(page).to_have_url(house.base + "/activity")
 
 
-def test_a_selection_or_all_that_was_found_is_digested_again_after_a_look_at_the_cost(house: House, page: Page) -> None:
+def test_a_selection_or_all_hits_are_digested_again_after_the_cost_is_displayed(house: House, page: Page) -> None:
     page.goto(house.base + "/?folder=letters")
     page.locator(card("letters/harbour.md")).locator("[data-select]").check(force=True)
     page.get_by_role("button", name=re.compile("^Select all ")).click()
@@ -351,7 +351,7 @@ def test_a_selection_or_all_that_was_found_is_digested_again_after_a_look_at_the
     house.settled()
 
 
-def test_on_a_phone_two_columns_a_bar_below_and_filters_in_a_sheet(house: House, phone: Page) -> None:
+def test_a_phone_has_two_columns_a_bar_below_and_filters_in_a_sheet(house: House, phone: Page) -> None:
     phone.goto(house.base + "/?folder=letters")
     expect(phone.locator(".tabbar")).to_be_visible()
     expect(phone.locator(".rail")).to_be_hidden()
@@ -372,7 +372,7 @@ def test_on_a_phone_two_columns_a_bar_below_and_filters_in_a_sheet(house: House,
     expect(phone.get_by_role("dialog", name="Help and keys")).to_contain_text("kind:image")
 
 
-def test_counts_follow_what_comes_and_goes(house: House, page: Page) -> None:
+def test_counts_follow_changes_of_the_files(house: House, page: Page) -> None:
     page.goto(house.base + "/?folder=counted")
     house.drop("counted/below/one.md", "The first of them.")
     texts = page.locator(".kinds").get_by_role("link", name=re.compile("Texts"))
@@ -386,7 +386,7 @@ def test_counts_follow_what_comes_and_goes(house: House, page: Page) -> None:
     expect(page.locator(".facet", has_text="State")).to_contain_text(re.compile(r"Ready\s*2"))
 
 
-def test_a_selection_goes_with_the_view_it_was_made_in(house: House, page: Page) -> None:
+def test_a_selection_is_dropped_with_its_view(house: House, page: Page) -> None:
     page.goto(house.base + "/?folder=parts")
     page.locator(card("parts/part 05.dat")).locator("[data-select]").check(force=True)
     expect(page.locator("#actions")).to_contain_text("1 selected")
@@ -399,7 +399,7 @@ def test_a_selection_goes_with_the_view_it_was_made_in(house: House, page: Page)
     expect(page.locator("#results :checked")).to_have_count(0)
 
 
-def test_going_back_and_loading_anew_lead_to_the_same_place(house: House, page: Page) -> None:
+def test_going_back_and_reloading_lead_to_the_same_place(house: House, page: Page) -> None:
     page.goto(house.base + "/?folder=parts&sort=name&dir=up")
     page.mouse.move(600, 400)
     page.mouse.wheel(0, 1500)
@@ -419,7 +419,7 @@ def test_going_back_and_loading_anew_lead_to_the_same_place(house: House, page: 
         eventually(lambda: abs(last.evaluate("one => one.getBoundingClientRect().top") - before) < 5)
 
 
-def test_only_the_newest_change_offers_to_be_undone(house: House, page: Page) -> None:
+def test_only_the_newest_change_can_be_undone(house: House, page: Page) -> None:
     page.goto(house.base + "/file/letters/harbour.md")
     toasts = page.locator("#toasts .toast")
     load = f"""Promise.all([import("{script(page, "server")}"), import("{script(page, "toasts")}")])
@@ -432,15 +432,15 @@ def test_only_the_newest_change_offers_to_be_undone(house: House, page: Page) ->
     }"""
     page.evaluate(change, [{"add_tags": ["alpha"]}, "Tagged alpha"])
     page.evaluate(change, [{"add_tags": ["beta"]}, "Tagged beta"])
-    expect(toasts).to_have_text([re.compile("in the trash"), re.compile("Tagged beta")])  # that one knows its files
+    expect(toasts).to_have_text([re.compile("in the trash"), re.compile("Tagged beta")])  # the first knows its files
     page.evaluate("callApi('POST', '/api/files/letters/harbour.md/undo')")
-    expect(toasts).to_have_text([re.compile("in the trash")])  # undone elsewhere: nothing else is undone instead
+    expect(toasts).to_have_text([re.compile("in the trash")])  # undone elsewhere, so nothing else can be undone
     page.evaluate("showProblem(new Error('letters/harbour.md: there is nothing to undo')) && null")
     expect(page.get_by_text("There is nothing left to undo.")).to_be_visible()
     expect(page.locator(".toast-red")).to_have_count(0)
 
 
-def test_whoever_was_signed_out_comes_back_to_the_page_and_hears_what_was_not_saved(tmp_path: Path, page: Page) -> None:
+def test_a_signed_out_user_returns_to_the_page_and_learns_what_was_not_saved(tmp_path: Path, page: Page) -> None:
     def lock(chyme: RunningChyme) -> None:
         chyme.drop("letters/harbour.md", HARBOUR)
         added = chyme.run("users", "add", "ada", "--password-stdin", typed="a long enough password\n")
@@ -451,7 +451,7 @@ def test_whoever_was_signed_out_comes_back_to_the_page_and_hears_what_was_not_sa
         page.get_by_label("Password").fill("a long enough password")
         page.get_by_role("button", name="Sign in").click()
         expect(page.locator("#vault [data-path]")).to_be_visible()
-        page.wait_for_load_state()  # before that, nobody hears a key
+        page.wait_for_load_state()  # before that, keys have no effect
 
     page.expected_errors.append("401")  # type: ignore[attr-defined]
     with served(tmp_path, lock) as house:
@@ -469,14 +469,14 @@ def test_whoever_was_signed_out_comes_back_to_the_page_and_hears_what_was_not_sa
         sign_in()
         expect(page).to_have_url(house.base + "/?folder=letters")
         page.context.clear_cookies()
-        page.get_by_role("button", name="Table").click()  # a part of the page is asked for
+        page.get_by_role("button", name="Table").click()  # requests a part of the page
         page.locator(".toast-red").get_by_role("button", name="Sign in").click()
         sign_in()
         expect(page).to_have_url(house.base + "/?folder=letters")
         expect(page.locator("table.lines")).to_be_visible()
 
 
-def test_a_server_that_is_gone_is_told_by_the_pill_and_once_in_words(tmp_path: Path, page: Page) -> None:
+def test_a_lost_server_is_reported_by_the_status_and_by_one_message(tmp_path: Path, page: Page) -> None:
     page.expected_errors.append("ERR_")  # type: ignore[attr-defined]
     with served(tmp_path) as house:
         page.goto(house.base + "/")
@@ -488,7 +488,7 @@ def test_a_server_that_is_gone_is_told_by_the_pill_and_once_in_words(tmp_path: P
     expect(page.locator(".toast-red")).to_have_count(1)
 
 
-def test_what_was_found_changes_with_the_files(house: House, page: Page) -> None:
+def test_search_results_change_with_the_files(house: House, page: Page) -> None:
     house.drop("found/oil.md", "# Lantern oil\n\nQuills and quorfs are kept in the cellar.\n")
     house.settled()
     page.goto(house.base + "/?q=quorfs")
@@ -504,7 +504,7 @@ def test_what_was_found_changes_with_the_files(house: House, page: Page) -> None
 
 
 @pytest.mark.parametrize("address", ["/", "/?q=lighthouse", "/?q=zzxqy+kwyjibo", "/?view=table"])
-def test_dark_and_light_can_be_read_by_everybody_and_nothing_jumps(house: House, dark: Page, address: str) -> None:
+def test_dark_and_light_are_accessible_and_nothing_jumps(house: House, dark: Page, address: str) -> None:
     dark.goto(house.base + address)
     eventually(lambda: dark.locator("#status").get_attribute("data-mood") != "wait")
     check_a11y(dark)

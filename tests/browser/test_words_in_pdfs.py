@@ -1,4 +1,4 @@
-"""The words of a hit are marked on the page of a PDF, where they stand."""
+"""The words of a hit are marked at their place on the page of a PDF."""
 
 from __future__ import annotations
 
@@ -34,25 +34,28 @@ def test_the_words_of_a_hit_are_marked_on_its_page(house: House, browser: Browse
         layer = page.locator("[data-word-boxes]")
         expect(layer).to_be_visible()
         number = int(page.locator("#page-number").input_value())
-        told = house.http.get("/api/page-words/contract.pdf", params={"page": number, "q": "tenant"}).json()
-        assert told["page"] == number and told["boxes"]
-        expect(layer.locator(".box-word")).to_have_count(len(told["boxes"]))
-        times = "once" if len(told["boxes"]) == 1 else f"{len(told['boxes'])} times"
+        words = house.http.get("/api/page-words/contract.pdf", params={"page": number, "q": "tenant"}).json()
+        assert words["page"] == number and words["boxes"]
+        expect(layer.locator(".box-word")).to_have_count(len(words["boxes"]))
+        times = "once" if len(words["boxes"]) == 1 else f"{len(words['boxes'])} times"
         expect(layer).to_have_accessible_name(f"“tenant” is marked {times} on page {number}")
         sheet, first = page.locator("[data-sheet]").bounding_box(), layer.locator("rect").first.bounding_box()
         assert sheet and first
-        middle = told["boxes"][0][0] / 2 + told["boxes"][0][2] / 2, told["boxes"][0][1] / 2 + told["boxes"][0][3] / 2
+        middle = (
+            words["boxes"][0][0] / 2 + words["boxes"][0][2] / 2,
+            words["boxes"][0][1] / 2 + words["boxes"][0][3] / 2,
+        )
         assert abs((first["x"] + first["width"] / 2 - sheet["x"]) / sheet["width"] - middle[0]) < 0.01
         assert abs((first["y"] + first["height"] / 2 - sheet["y"]) / sheet["height"] - middle[1]) < 0.01
         check_a11y(page)
         assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
 
 
-def test_marks_go_with_the_page_and_come_back(house: House, page: Page) -> None:
+def test_marks_disappear_with_their_page_and_come_back(house: House, page: Page) -> None:
     pages = house.document("contract.pdf")["pages"]
     counts = [
-        len(house.http.get("/api/page-words/contract.pdf", params={"page": one, "q": "tenant"}).json()["boxes"])
-        for one in range(1, pages + 1)
+        len(house.http.get("/api/page-words/contract.pdf", params={"page": number, "q": "tenant"}).json()["boxes"])
+        for number in range(1, pages + 1)
     ]
     page.goto(f"{house.base}/file/contract.pdf?page=1&q=tenant")
     for number in (*range(1, pages + 1), 1):

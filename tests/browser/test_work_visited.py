@@ -1,4 +1,4 @@
-"""Work that is under way, before one's eyes: how far a file is, jobs that are paused, a choice of vaults."""
+"""Work in progress in a real browser: the progress of a file, paused jobs, a choice of vaults."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def go_on(house: House) -> None:
     (house.chyme.site / "go on").touch()
 
 
-def test_a_file_that_is_added_shows_how_far_it_is_until_it_is_ready(house: House, page: Page) -> None:
+def test_an_added_file_displays_its_progress_until_it_is_ready(house: House, page: Page) -> None:
     go_on(house)
     house.settled()
     (house.chyme.site / "go on").unlink()
@@ -69,7 +69,7 @@ def test_a_file_that_is_added_shows_how_far_it_is_until_it_is_ready(house: House
     expect(page.locator("#status")).to_have_text(re.compile("All digested"), timeout=LONG)
 
 
-def test_a_job_over_many_files_is_paused_goes_on_and_is_cancelled(house: House, page: Page) -> None:
+def test_a_job_over_many_files_is_paused_resumed_and_cancelled(house: House, page: Page) -> None:
     go_on(house)
     house.settled()
     (house.chyme.site / "go on").unlink()
@@ -89,7 +89,7 @@ def test_a_job_over_many_files_is_paused_goes_on_and_is_cancelled(house: House, 
     house.settled()
 
 
-def test_several_vaults_are_chosen_from_and_do_not_mix(tmp_path: Path, page: Page) -> None:
+def test_several_vaults_can_be_chosen_and_do_not_mix(tmp_path: Path, page: Page) -> None:
     other = tmp_path / "photos"
     other.mkdir()
     (other / "pier.md").write_text("# The pier\n\nA heron stands on it.")

@@ -28,7 +28,7 @@ def root_page(path: Path, name: str) -> int:
 
 
 def overwrite_pages(path: Path) -> None:
-    """Every sixth page from the middle of the first table on."""
+    """Overwrite every sixth page, from the middle of the first table on."""
     for page in range(20, path.stat().st_size // PAGE, 6):
         overwrite(path, page * PAGE, noise(PAGE))
 
@@ -38,12 +38,12 @@ def overwrite_header(path: Path) -> None:
 
 
 def overwrite_schema(path: Path) -> None:
-    """The rest of the first page: where every table begins."""
+    """Overwrite the rest of the first page, which says where every table begins."""
     overwrite(path, 100, noise(PAGE - 100))
 
 
 def zero_pages(path: Path) -> None:
-    """A hole of forty pages, as a disk leaves behind."""
+    """Zero forty pages, as a failing disk does."""
     overwrite(path, path.stat().st_size // 3 // PAGE * PAGE, bytes(PAGE * 40))
 
 
@@ -56,7 +56,7 @@ def empty(path: Path) -> None:
 
 
 def replace_by_foreign(path: Path) -> None:
-    """Another application's database."""
+    """Put another application's database in its place."""
     path.unlink()
     with closing(sqlite3.connect(path)) as db:
         db.execute("CREATE TABLE bookmarks (address TEXT)")
@@ -74,16 +74,16 @@ def replace_by_text(path: Path) -> None:
 
 
 def empty_index(path: Path) -> None:
-    """An index without entries, though its table has rows."""
+    """Remove all entries of an index whose table has rows."""
     overwrite(path, (root_page(path, "files_by_folder") - 1) * PAGE, b"\x0a\0\0\0\0\x10\0\0" + bytes(PAGE - 8))
 
 
 def scribble_in_journal(path: Path) -> None:
-    """SQLite sees by its checksums that this journal is none, and passes over it."""
+    """Write noise as the journal. SQLite sees by the checksums that it is not a journal, and ignores it."""
     path.with_name(f"{path.name}-wal").write_bytes(noise(50_000))
 
 
-REFUSED: dict[str, tuple[Callable[[Path], None], str]] = {  # how → what is said of it, by every command
+REFUSED: dict[str, tuple[Callable[[Path], None], str]] = {  # damage → what every command reports
     "header": (overwrite_header, "does not begin like a database"),
     "schema": (overwrite_schema, "is damaged (database disk image is malformed)"),
     "hole": (zero_pages, "is damaged"),

@@ -7,7 +7,7 @@ from running_chyme import RunningChyme, wait_until
 
 pytestmark = pytest.mark.slow
 
-NOWHERE = "http://127.0.0.1:9/how-to-digest"  # whatever digests links may go there: nobody listens
+NOWHERE = "http://127.0.0.1:9/how-to-digest"  # link digesters may try this address: nothing listens there
 
 
 def test_a_serving_chyme_notices_a_link_that_was_added(chyme: RunningChyme) -> None:

@@ -64,14 +64,14 @@ def test_artifacts_can_be_unpacked_by_sqlite_alone(chyme: RunningChyme) -> None:
             unpacked = folder / sqlar_name.rpartition("/")[0] / filename
             assert unpacked.read_bytes() == data, f"{path}: {filename}"
     stored = chyme.rows("SELECT DISTINCT sz, length(data) FROM sqlar WHERE name LIKE '%.bin'")
-    assert stored == [(50_000, 50_000)], "what does not shrink is kept as it is"
-    [(size, kept)] = chyme.rows("SELECT DISTINCT sz, length(data) FROM sqlar WHERE name LIKE '%.txt'")
-    assert kept < size / 10
+    assert stored == [(50_000, 50_000)], "data that does not shrink is stored unchanged"
+    [(size, stored_size)] = chyme.rows("SELECT DISTINCT sz, length(data) FROM sqlar WHERE name LIKE '%.txt'")
+    assert stored_size < size / 10
 
     (chyme.vault / "one.md").rename(chyme.vault / "renamed.md")
     assert chyme.run("digest").code == 0
-    told = chyme.run("show", "renamed.md", "--json").json
-    [made] = [digest for digest in told["digests"] if digest["digester"] == "maker"]
+    details = chyme.run("show", "renamed.md", "--json").json
+    [made] = [digest for digest in details["digests"] if digest["digester"] == "maker"]
     assert made["artifacts"] == sorted(EXPECTED)
     assert chyme.rows("SELECT count(*) FROM sqlar WHERE name = ?", made["sqlar_name"]) == [(1,)]
     assert chyme.run("verify").code == 0

@@ -1,4 +1,4 @@
-"""A backup of a vault in full swing holds all that was done before it began; killed at any moment, nothing is lost."""
+"""A backup of a busy vault contains everything done before it began; a kill at any moment loses nothing."""
 
 from __future__ import annotations
 
@@ -29,24 +29,24 @@ def rows(vault: Path, question: str) -> list[tuple[object, ...]]:
         return db.execute(question).fetchall()
 
 
-def retitled(server: Server, number: int, title: str) -> None:
+def set_title(server: Server, number: int, title: str) -> None:
     answer = server.http.patch(f"/api/files/note%20{number}.md", json={"title": title})
     assert answer.status_code == 200, answer.text
 
 
-def well(chyme: RunningChyme, vault: Path) -> None:
+def assert_healthy(chyme: RunningChyme, vault: Path) -> None:
     verified = chyme.run("verify", vault=vault)
     assert (verified.code, verified.out) == (0, "all is well\n"), verified.out + verified.err
 
 
-def test_a_backup_made_while_files_are_digested_and_edited_holds_all_that_came_before(chyme: RunningChyme) -> None:
+def test_a_backup_made_during_digestion_and_edits_contains_all_that_came_before(chyme: RunningChyme) -> None:
     for number in range(NOTES):
         chyme.drop(f"note {number}.md", f"# Note {number}\n\nA note about marigolds, the {number}th of them.\n")
     chyme.drop("contract.pdf", (SAMPLES / "contract.pdf").read_bytes())
     server = chyme.serve()
     wait_until(lambda: len(chyme.rows(COMPLETED)) > 60)
     for number in range(10):
-        retitled(server, number, f"By hand {number}")
+        set_title(server, number, f"By hand {number}")
     before = set(chyme.rows(COMPLETED + " AND digester NOT LIKE 'search-%'"))
     assert chyme.rows("SELECT count(*) FROM digests WHERE status = 'todo'")[0][0] > 0
 
@@ -54,7 +54,7 @@ def test_a_backup_made_while_files_are_digested_and_edited_holds_all_that_came_b
 
     def edit() -> None:
         while not stop.is_set():
-            retitled(server, 10 + len(made) % 50, f"Meanwhile {len(made)}")
+            set_title(server, 10 + len(made) % 50, f"Meanwhile {len(made)}")
             made.append(1)
 
     editing = threading.Thread(target=edit)
@@ -65,14 +65,14 @@ def test_a_backup_made_while_files_are_digested_and_edited_holds_all_that_came_b
         stop.set()
         editing.join()
     assert ended.code == 0, ended.err
-    assert made, "nothing was edited meanwhile"
+    assert made, "nothing was edited during the backup"
     assert chyme.run("backup", "--check", str(chyme.folder / "b.tar")).code == 0
 
     new = chyme.folder / "new"
     back = chyme.run("restore", str(chyme.folder / "b.tar"), "--into", str(new), anywhere=True)
     assert back.code == 0, back.err
-    well(chyme, new)
-    edits = {path: value for path, value in rows(new, TITLES)}  # noqa: C416 - rows are of no certain length
+    assert_healthy(chyme, new)
+    edits = {path: value for path, value in rows(new, TITLES)}  # noqa: C416 - rows have no known length
     assert all(edits[f"note {number}.md"] == f'"By hand {number}"' for number in range(10))
     after = {(path, digester): content for path, digester, _, content in rows(new, COMPLETED)}
     missing = [(path, digester) for path, digester, _, _ in before if (path, digester) not in after]
@@ -83,27 +83,27 @@ def test_a_backup_made_while_files_are_digested_and_edited_holds_all_that_came_b
     assert server.end(SIGTERM) == 0
 
     moments = {
-        (one[0], one[1]): one[2]
-        for one in rows(new, "SELECT file_path, digester, updated_at FROM digests WHERE status = 'completed'")
+        (row[0], row[1]): row[2]
+        for row in rows(new, "SELECT file_path, digester, updated_at FROM digests WHERE status = 'completed'")
     }
     finished = chyme.run("digest", vault=new)
     assert finished.code == 0, finished.err
-    well(chyme, new)
+    assert_healthy(chyme, new)
     assert rows(new, "SELECT count(*) FROM digests WHERE settled = 0") == [(0,)]
     assert rows(new, "SELECT count(*) FROM files WHERE vanished_at IS NULL") == [(NOTES + 1,)]
     again = {
-        (one[0], one[1]): one[2]
-        for one in rows(new, "SELECT file_path, digester, updated_at FROM digests WHERE status = 'completed'")
+        (row[0], row[1]): row[2]
+        for row in rows(new, "SELECT file_path, digester, updated_at FROM digests WHERE status = 'completed'")
     }
     redone = [
         key
         for key, moment in moments.items()
         if again[key] != moment and not str(key[1]).startswith(("search-", "tag"))
     ]
-    assert redone == [], "what was completed in the backup was digested again"
+    assert redone == [], "digests that were completed in the backup were made again"
 
 
-def test_restored_onto_copies_of_the_same_files_nothing_is_digested_again(chyme: RunningChyme) -> None:
+def test_restoring_onto_copies_of_the_same_files_digests_nothing_again(chyme: RunningChyme) -> None:
     for number in range(5):
         chyme.drop(f"note {number}.md", f"# Note {number}\n\nmarigold {number}\n")
     chyme.drop("contract.pdf", (SAMPLES / "contract.pdf").read_bytes())
@@ -125,7 +125,7 @@ def test_restored_onto_copies_of_the_same_files_nothing_is_digested_again(chyme:
     assert rows(new, question) == before
     assert rows(new, "SELECT count(*) FROM files WHERE vanished_at IS NOT NULL") == [(0,)]
     assert chyme.run("show", "note 1.md", "--json", vault=new).json["document"]["title"] == "By hand"
-    well(chyme, new)
+    assert_healthy(chyme, new)
 
 
 @pytest.fixture
@@ -138,8 +138,8 @@ def large(chyme: RunningChyme) -> RunningChyme:
     return chyme
 
 
-def killed_at_work(chyme: RunningChyme, workplace: Path, seconds: float, *arguments: str) -> bool:
-    """Kill a command so many seconds after its workplace has appeared there. Whether it was still running."""
+def kill_at_work(chyme: RunningChyme, workplace: Path, seconds: float, *arguments: str) -> bool:
+    """Kill a command `seconds` after its work folder has appeared. Return whether it was still running."""
     nowhere = subprocess.DEVNULL
     process = chyme.popen(*arguments, env=chyme.environment(), stdout=nowhere, stderr=nowhere)
     wait_until(lambda: process.poll() is not None or any(workplace.glob(".chyme-*-*/*")))
@@ -150,24 +150,26 @@ def killed_at_work(chyme: RunningChyme, workplace: Path, seconds: float, *argume
     return alive
 
 
-def test_killed_during_a_backup_the_vault_is_whole_and_no_archive_pretends_to_be(large: RunningChyme) -> None:
+def test_a_kill_during_a_backup_leaves_the_vault_whole_and_no_broken_archive(large: RunningChyme) -> None:
     shelf = large.folder / "shelf"
     killed = 0
     for turn in range(6):
         archive = shelf / str(turn) / "b.tar"
         archive.parent.mkdir(parents=True)
         command = ("backup", os.fspath(archive), "--files", "--vault", os.fspath(large.vault))
-        killed += killed_at_work(large, archive.parent, turn * 0.06, *command)
+        killed += kill_at_work(large, archive.parent, turn * 0.06, *command)
         if archive.exists():
             assert large.run("backup", "--check", os.fspath(archive)).code == 0
     assert killed
-    well(large, large.vault)
+    assert_healthy(large, large.vault)
     assert any((shelf / "0").iterdir())
     assert large.run("backup", os.fspath(shelf / "0/last.tar"), "--files").code == 0
-    assert [one.name for one in (shelf / "0").iterdir()] == ["last.tar"], "what the killed one left was not swept"
+    assert [path.name for path in (shelf / "0").iterdir()] == ["last.tar"], (
+        "files of the killed backup were not removed"
+    )
 
 
-def test_killed_during_a_restore_the_vault_is_the_old_or_the_new_one(large: RunningChyme) -> None:
+def test_a_kill_during_a_restore_leaves_the_old_or_the_new_vault(large: RunningChyme) -> None:
     archive = os.fspath(large.folder / "b.tar")
     assert large.run("edit", "note.md", "--title", "From the backup").code == 0
     assert large.run("backup", archive, "--files").code == 0
@@ -183,8 +185,8 @@ def test_killed_during_a_restore_the_vault_is_the_old_or_the_new_one(large: Runn
         new = large.folder / f"new {turn}"
         shutil.copytree(old, new)
         command = ("restore", archive, "--into", os.fspath(new))
-        killed += killed_at_work(large, new / ".chyme", turn * 0.15, *command)
-        well(large, new)
+        killed += kill_at_work(large, new / ".chyme", turn * 0.15, *command)
+        assert_healthy(large, new)
         title = large.run("show", "note.md", "--json", vault=new).json["document"]["title"]
         assert title in ("From before", "From the backup")
     assert killed
@@ -195,7 +197,7 @@ def test_killed_during_a_restore_the_vault_is_the_old_or_the_new_one(large: Runn
 
 
 @pytest.mark.parametrize("size", ["300k", "8m"])
-def test_a_full_disk_is_said_and_nothing_half_is_left(chyme: RunningChyme, tmp_path: Path, size: str) -> None:
+def test_a_full_disk_is_reported_and_no_partial_archive_is_left(chyme: RunningChyme, tmp_path: Path, size: str) -> None:
     """Too small for the copy of the database, or too small for the files."""
     chyme.drop("note.md", "# Note\n\nmarigold\n")
     chyme.drop("ballast.bin", random.Random(1).randbytes(10 << 20))
@@ -218,4 +220,4 @@ def test_a_full_disk_is_said_and_nothing_half_is_left(chyme: RunningChyme, tmp_p
     assert "room" in ended.err
     assert "Traceback" not in ended.err
     assert left == []
-    well(chyme, chyme.vault)
+    assert_healthy(chyme, chyme.vault)

@@ -1,4 +1,4 @@
-"""A job outlives whoever works on it."""
+"""A job outlives the process that works on it."""
 
 from __future__ import annotations
 
@@ -50,10 +50,10 @@ def test_a_job_from_the_command_line_is_done_by_digest(chyme: RunningChyme) -> N
     plan = chyme.run("bulk", "start", "--query", "note", "--digester", "search-keyword", "--dry-run", "--json").json
     assert (plan["files"], plan["digests"], plan["dry_run"]) == (60, 60, True)
     job = chyme.run("bulk", "start", "--query", "note", "--digester", "search-keyword", "--json").json["job"]
-    assert chyme.run("digest", "000.txt").code == 0  # whoever digests one file does not work on jobs
+    assert chyme.run("digest", "000.txt").code == 0  # digesting a single file does not work on jobs
     assert chyme.run("bulk", "list", "--json").json["jobs"][0]["done"] == 0
     assert chyme.run("bulk", "pause", str(job["id"])).code == 0
-    assert chyme.run("digest").code == 0  # nor on paused ones
+    assert chyme.run("digest").code == 0  # paused jobs are not worked on either
     assert "paused" in chyme.run("bulk", "list").out
     assert chyme.run("bulk", "resume", str(job["id"])).code == 0
     assert chyme.run("digest").code == 0

@@ -36,29 +36,29 @@ def digested(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningChyme]
 def test_status_has_the_promised_shape(digested: RunningChyme) -> None:
     ended = digested.run("status", "--json")
     assert ended.code == 0
-    told = ended.json
-    assert told["files"] == 10
-    assert told["digests"] == {"todo": 0, "in-progress": 0, "completed": 57, "skipped": 173, "failed": 0}
-    assert set(told["documents"]) == {"processing", "stale", "completed", "needs-classification", "failed"}
-    assert told["documents"]["completed"] == 10
-    assert told["outdated"] == 0
+    status = ended.json
+    assert status["files"] == 10
+    assert status["digests"] == {"todo": 0, "in-progress": 0, "completed": 57, "skipped": 173, "failed": 0}
+    assert set(status["documents"]) == {"processing", "stale", "completed", "needs-classification", "failed"}
+    assert status["documents"]["completed"] == 10
+    assert status["outdated"] == 0
     assert "completed" in digested.run("status").out
 
 
 def test_show_has_the_promised_shape(digested: RunningChyme) -> None:
-    told = digested.run("show", "papers/contract.pdf", "--json").json
-    assert set(told) == {"file", "document", "steps", "people", "digests"}
-    assert told["file"]["kind"] == "document"
-    for digest in told["digests"]:
+    details = digested.run("show", "papers/contract.pdf", "--json").json
+    assert set(details) == {"file", "document", "steps", "people", "digests"}
+    assert details["file"]["kind"] == "document"
+    for digest in details["digests"]:
         expected = {"digester", "status", "content", "sqlar_name", "error", "error_category", "attempts"}
         assert expected <= set(digest)
     assert "doc-to-markdown: completed" in digested.run("show", "papers/contract.pdf").out
 
 
 def test_search_has_the_promised_shape(digested: RunningChyme) -> None:
-    told = digested.run("search", "rhubarb", "--json").json
-    assert set(told) >= {"hits", "total", "ms"}
-    [hit] = told["hits"]
+    answer = digested.run("search", "rhubarb", "--json").json
+    assert set(answer) >= {"hits", "total", "ms"}
+    [hit] = answer["hits"]
     assert set(hit) >= {"path", "title", "score", "why", "snippet", "place"}
     assert (hit["path"], hit["title"]) == ("notes/garden.md", "Garden")
     assert "notes/garden.md" in digested.run("search", "rhubarb").out
@@ -81,14 +81,14 @@ def test_odd_names_are_found_and_cannot_play_tricks_on_the_terminal(digested: Ru
         assert trick not in printed
     assert "smile 😀.md" in printed
     for name in ODD[-3:]:
-        shown = digested.run("show", f"odd/{name}")
-        assert shown.code == 0, shown.err
-        assert not {"\u202e", "\x07", "\x1b"} & set(shown.out)
+        ended = digested.run("show", f"odd/{name}")
+        assert ended.code == 0, ended.err
+        assert not {"\u202e", "\x07", "\x1b"} & set(ended.out)
     dash = digested.run("show", "--json", "--", "-dash.md", cwd=digested.vault / "odd")
     assert dash.json["file"]["path"] == "odd/-dash.md"
 
 
-def test_what_makes_no_sense_is_one_sentence_and_exit_code_2(digested: RunningChyme, tmp_path: Path) -> None:
+def test_nonsense_is_answered_with_one_sentence_and_exit_code_2(digested: RunningChyme, tmp_path: Path) -> None:
     cases = {
         ("show", "nowhere.md"): "nowhere.md: is not a file of this vault",
         ("digest", "nowhere.md"): "nowhere.md",
@@ -103,7 +103,7 @@ def test_what_makes_no_sense_is_one_sentence_and_exit_code_2(digested: RunningCh
         ended = digested.run(*command, vault=tmp_path)
         assert ended.code == 2
         assert ended.err.count("\n") == 1 and "chyme digest" in ended.err
-        assert not (tmp_path / ".chyme").exists(), "asking must not make a vault"
+        assert not (tmp_path / ".chyme").exists(), "a query must not create a vault"
     assert digested.run("status", vault=tmp_path / "missing").code == 2
     assert digested.run("frobnicate", anywhere=True).code == 2
 
@@ -111,8 +111,8 @@ def test_what_makes_no_sense_is_one_sentence_and_exit_code_2(digested: RunningCh
 def test_the_vault_is_the_option_then_the_environment_then_a_parent_then_here(
     digested: RunningChyme, tmp_path: Path
 ) -> None:
-    def files(**more: object) -> object:
-        ended = digested.run("status", "--json", anywhere=True, **more)  # type: ignore[arg-type]
+    def files(**options: object) -> object:
+        ended = digested.run("status", "--json", anywhere=True, **options)  # type: ignore[arg-type]
         return ended.json["files"] if ended.code == 0 else ended.code
 
     other = RunningChyme(tmp_path)
@@ -127,7 +127,7 @@ def test_the_vault_is_the_option_then_the_environment_then_a_parent_then_here(
     assert files(cwd=digested.folder) == 2
 
 
-def test_looking_after_a_vault(chyme: RunningChyme) -> None:
+def test_maintenance_of_a_vault(chyme: RunningChyme) -> None:
     chyme.drop("a.md", "# A\n\nmarigold")
     chyme.drop("b.md", "# B\n\nmarigold")
     chyme.drop("broken.docx", b"PK\x03\x04 no archive at all")
@@ -138,8 +138,8 @@ def test_looking_after_a_vault(chyme: RunningChyme) -> None:
     assert chyme.run("digest").code == 0, "nothing failed in this run"
 
     before = dict(chyme.rows("SELECT file_path, updated_at FROM digests WHERE digester = 'search-keyword'"))
-    told = chyme.run("reset", "a.md", "--json")
-    assert (told.code, told.json) == (0, {"files": 1})
+    reset = chyme.run("reset", "a.md", "--json")
+    assert (reset.code, reset.json) == (0, {"files": 1})
     assert chyme.run("digest").code == 0
     after = dict(chyme.rows("SELECT file_path, updated_at FROM digests WHERE digester = 'search-keyword'"))
     assert [path for path in before if after[path] > before[path]] == ["a.md"]
@@ -174,9 +174,9 @@ def test_looking_after_a_vault(chyme: RunningChyme) -> None:
     assert chyme.run("digest").code == 0
     assert chyme.run("search", "marigold", "--json").json["total"] == 1
     assert chyme.run("status", "--json").json["vanished"] == 1
-    assert chyme.run("purge", "--yes", "--json").json == {"files": 0}, "it vanished only just now"
+    assert chyme.run("purge", "--yes", "--json").json == {"files": 0}, "it vanished just now"
     refused = chyme.run("purge", "--all")
-    assert refused.code == 1 and "forget 1 vanished" in refused.err, "without an answer nothing is purged"
+    assert refused.code == 1 and "forget 1 vanished" in refused.err, "nothing is purged without an answer"
     assert chyme.run("purge", "--all", "--yes", "--json").json == {"files": 1}
     assert chyme.rows("SELECT count(*) FROM files WHERE path = 'b.md'") == [(0,)]
     assert chyme.run("verify", "--json").json == {"problems": []}
@@ -186,14 +186,14 @@ def test_reset_of_the_whole_vault_makes_everything_again(chyme: RunningChyme) ->
     for number in range(30):
         chyme.drop(f"note {number}.md", f"# Note {number}")
     assert chyme.run("digest").code == 0
-    assert chyme.run("reset").code == 1, "nobody said yes"
+    assert chyme.run("reset").code == 1, "it was not confirmed"
     assert chyme.run("reset", "--yes", "--json").json == {"files": 30}
     away = (chyme.vault / "note 0.md").rename(chyme.folder / "away.md")
 
     assert chyme.run("digest", seconds=30).code == 0
-    # A worker may have taken the file before the scan missed it: then its digests wait, and not the request.
+    # A worker may have taken the file before the scan missed it: then its digests wait instead of the request.
     waiting = "SELECT file_id FROM requests UNION SELECT file_id FROM digests WHERE status = 'todo' AND held = 1"
-    assert len(chyme.rows(waiting)) == 1, "the wish for what is away is kept"
+    assert len(chyme.rows(waiting)) == 1, "the request for the missing file is kept"
     away.rename(chyme.vault / "note 0.md")
     assert chyme.run("digest").code == 0
 

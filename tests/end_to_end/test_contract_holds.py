@@ -1,4 +1,4 @@
-"""The HTTP API keeps what its own description promises, whatever it is sent."""
+"""The HTTP API behaves as its own description promises, for any request."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from running_chyme import SAMPLES, RunningChyme, wait_until
 
 pytestmark = pytest.mark.slow
 
-# What is sent is drawn from the description, right and wrong; but a path drawn so is no file's, and 404 is all it gets.
-# What takes a file away asks for one that is not there, for the others need the real one until the end.
+# Valid and invalid requests are generated from the description. A generated path belongs to no file and only gets 404.
+# Requests that remove a file name one that does not exist, because the others need the real file until the end.
 REAL = "contract.pdf"
 KNOWN = f"""
 [parameters]
@@ -32,11 +32,11 @@ parameters = {{ "path.path" = "nowhere.txt" }}
 SEED = "8"
 EXAMPLES = "12"
 LEFT_OUT = (
-    "positive_data_acceptance",  # a path that fits the form need not be a file of the vault
-    "unsupported_method",  # a path may hold slashes, so that an address may be a file's and another route's at once
-    "allow_header_conformance",  # the same: all methods of both are allowed there
+    "positive_data_acceptance",  # a well-formed path may not be a file of the vault
+    "unsupported_method",  # a path may contain slashes, so an address can match a file and another route
+    "allow_header_conformance",  # the same: the methods of both are allowed there
 )
-REACHED = {  # with a path that is no file's, not one of these
+REACHED = {  # a path without a file would reach none of these
     ("GET", f"/api/digest/{REAL}", 200),
     ("POST", f"/api/digest/{REAL}", 200),
     ("POST", f"/api/digest/{REAL}", 202),
@@ -50,11 +50,11 @@ REACHED = {  # with a path that is no file's, not one of these
 }
 
 
-def reached(sent: Path) -> set[tuple[str, str, int]]:
-    """What was asked and how it was answered: a run of nothing but 404s is green, too."""
+def answered_requests(har: Path) -> set[tuple[str, str, int]]:
+    """Method, path and status of every request. Without this check, a run of nothing but 404s would pass."""
     return {
-        (one["request"]["method"], httpx.URL(one["request"]["url"]).path, one["response"]["status"])
-        for one in json.loads(sent.read_text())["log"]["entries"]
+        (entry["request"]["method"], httpx.URL(entry["request"]["url"]).path, entry["response"]["status"])
+        for entry in json.loads(har.read_text())["log"]["entries"]
     }
 
 
@@ -81,8 +81,8 @@ def test_no_answer_contradicts_the_description_and_none_is_a_5xx(chyme: RunningC
         timeout=1500,
         check=False,
     )
-    said = ended.stdout + ended.stderr
-    assert ended.returncode == 0, said[-12_000:]
-    assert reached(sent) >= REACHED, sorted(REACHED - reached(sent))
+    output = ended.stdout + ended.stderr
+    assert ended.returncode == 0, output[-12_000:]
+    assert answered_requests(sent) >= REACHED, sorted(REACHED - answered_requests(sent))
     assert httpx.get(f"{address}/healthz", trust_env=False).status_code == 200
     server.http.close()

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.slow
 KILLS = 12
 
 
-def test_killed_at_any_moment_the_vault_ends_as_if_undisturbed(tmp_path: Path) -> None:
+def test_kills_at_any_moment_leave_the_vault_as_if_undisturbed(tmp_path: Path) -> None:
     seed = random.randrange(10**6)
     victim = Victim(tmp_path, seed, warm_start.start)
     while sum(victim.kills.values()) < KILLS:

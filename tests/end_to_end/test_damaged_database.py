@@ -1,4 +1,4 @@
-"""A damaged database is told in one sentence with the ways out, by every command and page."""
+"""Every command and page reports a damaged database in one sentence, with the ways out."""
 
 from __future__ import annotations
 
@@ -61,14 +61,14 @@ def database_of(root: Path) -> Path:
     return root / ".chyme/vault.db"
 
 
-def assert_one_sentence(told: str, root: Path, cause: str) -> None:
-    assert told.startswith(f"chyme: the database {database_of(root)} {cause}"), told
-    assert told.count("\n") == 1 and "Traceback" not in told
-    assert "chyme restore" in told and "chyme rescue" in told, "the ways out"
+def assert_one_sentence(message: str, root: Path, cause: str) -> None:
+    assert message.startswith(f"chyme: the database {database_of(root)} {cause}"), message
+    assert message.count("\n") == 1 and "Traceback" not in message
+    assert "chyme restore" in message and "chyme rescue" in message, "the ways out"
 
 
 @pytest.mark.parametrize("how", REFUSED)
-def test_every_command_tells_what_is_wrong_with_a_database_that_cannot_be_opened(vault: Path, how: str) -> None:
+def test_every_command_reports_why_a_database_cannot_be_opened(vault: Path, how: str) -> None:
     damage, cause = REFUSED[how]
     damage(database_of(vault))
     before = database_of(vault).read_bytes()
@@ -77,26 +77,26 @@ def test_every_command_tells_what_is_wrong_with_a_database_that_cannot_be_opened
         assert answer.exit_code == 2, (command, answer.output)
         assert answer.stdout == ""
         assert_one_sentence(answer.stderr, vault, cause)
-    assert database_of(vault).read_bytes() == before, "it is left as it was found"
+    assert database_of(vault).read_bytes() == before, "the file is unchanged"
 
 
-def test_every_command_tells_of_pages_that_were_overwritten(vault: Path) -> None:
+def test_every_command_reports_overwritten_pages(vault: Path) -> None:
     damaging.overwrite_pages(database_of(vault))
     for command in COMMANDS:
         answer = run(vault, *command)
         assert answer.exit_code in (1, 2), (command, answer.output)
-        told = f"chyme: {answer.stdout}" if command == ["verify"] else answer.stderr
-        assert_one_sentence(told, vault, "is damaged (")
+        message = f"chyme: {answer.stdout}" if command == ["verify"] else answer.stderr
+        assert_one_sentence(message, vault, "is damaged (")
 
 
-def test_verify_tells_of_an_index_that_lacks_entries(vault: Path) -> None:
+def test_verify_reports_an_index_that_lacks_entries(vault: Path) -> None:
     damaging.empty_index(database_of(vault))
     answer = run(vault, "verify")
     assert answer.exit_code == 1 and answer.stderr == ""
-    first, *more = answer.stdout.splitlines()
+    first, *rest = answer.stdout.splitlines()
     assert_one_sentence(f"chyme: {first}\n", vault, "is damaged (row 1 missing from index files_by_folder)")
-    assert "database: wrong # of entries in index files_by_folder" in more
-    assert "found" in run(vault, "search", "walnut").stdout, "what can be read is read"
+    assert "database: wrong # of entries in index files_by_folder" in rest
+    assert "found" in run(vault, "search", "walnut").stdout, "readable data is still read"
 
 
 def test_a_journal_of_noise_does_no_harm(vault: Path) -> None:
@@ -114,7 +114,9 @@ def test_an_empty_file_in_an_empty_folder_is_a_new_vault(tmp_path: Path) -> None
 
 
 def test_a_journal_without_its_database_is_not_thrown_away(vault: Path) -> None:
-    with closing(sqlite3.connect(database_of(vault))) as db:  # what is committed is in the journal while it is open
+    with closing(
+        sqlite3.connect(database_of(vault))
+    ) as db:  # committed data stays in the journal while this connection is open
         db.execute("INSERT INTO marks VALUES ('a', 'b')")
         db.commit()
         journal = database_of(vault).with_name("vault.db-wal")
@@ -141,7 +143,7 @@ def test_damaged_accounts_open_no_door(vault: Path, how: str) -> None:
         assert "--server --replace" in answer.stderr
 
 
-def test_one_damaged_vault_does_not_keep_the_others_from_being_served(vault: Path, chyme: RunningChyme) -> None:
+def test_a_damaged_vault_does_not_prevent_serving_the_others(vault: Path, chyme: RunningChyme) -> None:
     damaging.overwrite_header(database_of(vault))
     other = vault
     chyme.drop("note.md", "walnut")
@@ -156,7 +158,7 @@ def test_one_damaged_vault_does_not_keep_the_others_from_being_served(vault: Pat
         assert http.get("/v/nothing/").status_code == 404
 
 
-def test_a_server_whose_database_is_damaged_under_it_pauses_and_says_so_once(vault: Path, chyme: RunningChyme) -> None:
+def test_a_server_whose_database_gets_damaged_pauses_and_reports_it_once(vault: Path, chyme: RunningChyme) -> None:
     chyme.vault.rmdir()
     vault.rename(chyme.vault)
     server = chyme.serve()
@@ -179,8 +181,8 @@ def test_a_server_whose_database_is_damaged_under_it_pauses_and_says_so_once(vau
             for address in ("/api/status", "/api/search?q=walnut", "/", "/f/note%201.md"):
                 answer = http.get(address, headers={"Accept": "text/html"})
                 assert answer.status_code in (200, 404, 503), (address, answer.text)
-        told = http.patch("/api/documents/note%201.md", json={"title": "Nuts"})
-        assert told.status_code != 500
-    said = chyme.said(server.process)
-    assert said.count("is damaged") == 1, said
-    assert "Traceback" not in said
+        answer = http.patch("/api/documents/note%201.md", json={"title": "Nuts"})
+        assert answer.status_code != 500
+    log = chyme.said(server.process)
+    assert log.count("is damaged") == 1, log
+    assert "Traceback" not in log

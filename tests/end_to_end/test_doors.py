@@ -1,4 +1,4 @@
-"""A server for two people and two vaults: what each may see, and that nothing of the other vault leaks."""
+"""A server with two users and two vaults: what each user may see, and that nothing of the other vault leaks."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Team(RunningChyme):
         self.drop("../diary/scan.pdf", (SAMPLES / "scanned.pdf").read_bytes())
 
     def people(self) -> dict[str, str]:
-        """Makes them; returns the secrets of the tokens."""
+        """Create the users and tokens. Return the secrets of the tokens."""
         for root in (self.vault, self.diary):
             assert self.run("digest", vault=root, seconds=240).code == 0
         folder = os.fspath(self.vault)
@@ -66,7 +66,7 @@ def server(team: tuple[Team, Server, dict[str, str]]) -> Server:
 
 
 @contextmanager
-def somebody(server: Server, name: str | None = None) -> Iterator[httpx.Client]:
+def client_of(server: Server, name: str | None = None) -> Iterator[httpx.Client]:
     with httpx.Client(base_url=server.http.base_url, timeout=300, trust_env=False) as client:
         client.headers["Origin"] = str(server.http.base_url).rstrip("/")
         if name is not None:
@@ -77,18 +77,18 @@ def somebody(server: Server, name: str | None = None) -> Iterator[httpx.Client]:
 
 @pytest.fixture
 def ada(server: Server) -> Iterator[httpx.Client]:
-    with somebody(server, "ada") as client:
+    with client_of(server, "ada") as client:
         yield client
 
 
 @pytest.fixture
 def bob(server: Server) -> Iterator[httpx.Client]:
-    with somebody(server, "bob") as client:
+    with client_of(server, "bob") as client:
         yield client
 
 
-def test_nobody_comes_in_without_a_key(server: Server) -> None:
-    with somebody(server) as http:
+def test_without_a_key_access_is_refused(server: Server) -> None:
+    with client_of(server) as http:
         assert http.get("/healthz").json() == {"status": "ok"}
         assert http.get("/").headers["location"].startswith("/login")
         for path in (
@@ -103,7 +103,7 @@ def test_nobody_comes_in_without_a_key(server: Server) -> None:
 
 def test_ada_sees_both_vaults_and_each_keeps_to_itself(ada: httpx.Client) -> None:
     listed = ada.get("/api/vaults").json()["vaults"]
-    assert [(one["name"], one["files"], one["right"]) for one in listed] == [
+    assert [(vault["name"], vault["files"], vault["right"]) for vault in listed] == [
         ("photos", 2, "write"),
         ("diary", 2, "write"),
     ]
@@ -114,19 +114,19 @@ def test_ada_sees_both_vaults_and_each_keeps_to_itself(ada: httpx.Client) -> Non
     assert ada.get("/v/photos/api/search?q=walrus").json()["total"] == 0
 
 
-def test_nothing_of_a_vault_leaks_to_who_may_not_read_it(ada: httpx.Client, bob: httpx.Client) -> None:
-    shown = ada.get("/v/diary/api/digest/scan.pdf").json()
-    picture = shown["document"]["thumbnail"]
+def test_nothing_of_a_vault_leaks_to_a_user_without_the_right_to_read_it(ada: httpx.Client, bob: httpx.Client) -> None:
+    scan = ada.get("/v/diary/api/digest/scan.pdf").json()
+    picture = scan["document"]["thumbnail"]
     assert ada.get(f"/v/diary/api/artifacts/{picture}").status_code == 200
     contract = ada.get("/v/diary/openapi.json").json()["paths"]
     for path, methods in contract.items():
         for method in methods:
             filled = path.replace("{path}", "confession.md").replace("{name}", picture)
-            asked = bob.request(method, f"/v/diary{filled}", params={"q": "walrus"})
-            assert asked.status_code == 404, (method, filled)
-            assert "walrus" not in asked.text and "confession" not in asked.text
+            answer = bob.request(method, f"/v/diary{filled}", params={"q": "walrus"})
+            assert answer.status_code == 404, (method, filled)
+            assert "walrus" not in answer.text and "confession" not in answer.text
     assert bob.get("/v/diary/openapi.json").status_code == 404
-    # Names of one vault asked of another.
+    # Names from one vault, requested in the other.
     assert bob.get(f"/v/photos/api/artifacts/{picture}").status_code == 404
     assert bob.get("/v/photos/api/digest/confession.md").status_code == 404
     assert bob.get("/v/photos/api/digest/..%2fdiary%2fconfession.md").status_code in (400, 404)
@@ -141,26 +141,26 @@ def test_nothing_of_a_vault_leaks_to_who_may_not_read_it(ada: httpx.Client, bob:
         "/metrics",
         "/v/photos/openapi.json",
     ):
-        told = bob.get(path, follow_redirects=True)
-        assert "diary" not in told.text and "walrus" not in told.text, path
+        answer = bob.get(path, follow_redirects=True)
+        assert "diary" not in answer.text and "walrus" not in answer.text, path
     assert bob.get("/v/photos/api/search?q=walrus").json()["total"] == 0
     assert bob.get("/v/photos/api/status").json()["files"] == 2
 
 
-def test_events_of_one_vault_are_heard_in_no_other(
+def test_events_of_a_vault_reach_no_listener_of_another(
     team: tuple[Team, Server, dict[str, str]], bob: httpx.Client
 ) -> None:
     chyme = team[0]
     with bob.stream("GET", "/v/photos/api/events") as stream:
         assert stream.status_code == 200
-        heard = ""
+        received = ""
         lines = stream.iter_lines()
         next(lines)
         chyme.drop("../diary/whispered.md", "psst")
         chyme.drop("shouted.md", "hello")
-        while "shouted.md" not in heard:
-            heard += next(lines)
-    assert "whispered" not in heard
+        while "shouted.md" not in received:
+            received += next(lines)
+    assert "whispered" not in received
 
 
 def test_a_reader_changes_nothing(bob: httpx.Client) -> None:
@@ -172,13 +172,13 @@ def test_a_reader_changes_nothing(bob: httpx.Client) -> None:
 
 def test_tokens_open_their_vault_and_right(team: tuple[Team, Server, dict[str, str]]) -> None:
     _, server, secrets = team
-    with somebody(server) as http:
+    with client_of(server) as http:
         reads, writes = ({"Authorization": f"Bearer {secrets[name]}"} for name in ("reads", "writes"))
         assert http.get("/v/photos/api/status", headers=reads).status_code == 200
         assert http.get("/v/diary/api/status", headers=reads).status_code == 404
         assert http.patch("/v/photos/api/files/beach.md", json={"title": "x"}, headers=reads).status_code == 403
-        told = http.patch("/v/diary/api/files/confession.md", json={"title": "Told"}, headers=writes)
-        assert told.status_code == 200
+        answer = http.patch("/v/diary/api/files/confession.md", json={"title": "Told"}, headers=writes)
+        assert answer.status_code == 200
         assert http.get("/v/photos/api/status", headers=writes).status_code == 404
         assert http.get("/api/vaults", headers={"Authorization": "Bearer chyme_made_up"}).status_code == 401
 
@@ -194,20 +194,20 @@ def test_the_wrong_name_and_another_sites_page_are_refused(server: Server, ada: 
     assert ada.post(path, headers={"Sec-Fetch-Site": "same-origin"}, params={"wait": "false"}).status_code == 202
 
 
-def test_a_session_ends_when_one_signs_out(server: Server) -> None:
-    with somebody(server, "ada") as http, somebody(server) as thief:
+def test_a_session_ends_at_sign_out(server: Server) -> None:
+    with client_of(server, "ada") as http, client_of(server) as thief:
         thief.cookies.update(http.cookies)
         assert thief.get("/api/vaults").status_code == 200
         assert http.post("/logout").status_code == 303
         assert thief.get("/api/vaults").status_code == 401
 
 
-def test_guessing_has_to_wait_and_no_header_helps(tmp_path: Path) -> None:
+def test_password_guesses_are_slowed_and_no_header_avoids_it(tmp_path: Path) -> None:
     chyme = Team(tmp_path)
     try:
         assert chyme.typed("users", "add", "eve", "--password-stdin") == 0
         server = chyme.serve()
-        with somebody(server) as http:
+        with client_of(server) as http:
             codes = [
                 http.post(
                     "/login",
@@ -225,7 +225,7 @@ def test_guessing_has_to_wait_and_no_header_helps(tmp_path: Path) -> None:
         chyme.close()
 
 
-def test_beyond_loopback_it_starts_only_when_somebody_has_a_key(tmp_path: Path) -> None:
+def test_beyond_loopback_it_starts_only_when_there_is_an_account(tmp_path: Path) -> None:
     chyme = Team(tmp_path)
     try:
         refused = chyme.run("serve", "--host", "0.0.0.0", "--port", "0")
@@ -236,8 +236,8 @@ def test_beyond_loopback_it_starts_only_when_somebody_has_a_key(tmp_path: Path) 
         assert chyme.typed("users", "add", "ada", "--password-stdin") == 0
         process = chyme.start("serve", "--host", "0.0.0.0", "--port", "0", "--json")
         wait_until(lambda: "address" in chyme.said(process))
-        told = next(json.loads(line) for line in chyme.said(process).splitlines() if line.startswith("{"))
-        port = int(told["address"].rpartition(":")[2])
+        started = next(json.loads(line) for line in chyme.said(process).splitlines() if line.startswith("{"))
+        port = int(started["address"].rpartition(":")[2])
         with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=AMPLE, trust_env=False) as http:
             wait_until(lambda: _open(port))
             assert http.get("/healthz").status_code == 200

@@ -1,4 +1,4 @@
-"""How often the page behind a link is fetched: once for each attempt, whatever number of outputs it has."""
+"""How often the page behind a link is fetched: once for each attempt, however many outputs it has."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ CRAWLED = "digester IN ('url-crawl-content', 'url-crawl-html', 'url-metadata')"
 
 
 def dead(web: LocalWeb) -> str:
-    return web.handler("/page", lambda _asked, _wire: None)
+    return web.handler("/page", lambda _request, _wire: None)
 
 
 def too_many_requests(web: LocalWeb) -> str:
-    return web.handler("/page", lambda _asked, _wire: Page(b"later", 429, (("Retry-After", "1"),)))
+    return web.handler("/page", lambda _request, _wire: Page(b"later", 429, (("Retry-After", "1"),)))
 
 
 def not_found(web: LocalWeb) -> str:
@@ -33,14 +33,14 @@ def not_found(web: LocalWeb) -> str:
 
 
 def broken_then_not_found(web: LocalWeb) -> str:
-    def answer(_asked: Asked, _wire: Wire) -> Page:
+    def answer(_request: Asked, _wire: Wire) -> Page:
         return Page(b"<h1>No</h1>", 500 if web.paths.count("/page") == 1 else 404)
 
     return web.handler("/page", answer)
 
 
 def bring_retries_forward(vault: Path) -> None:
-    """Move all retry times by the same span, so that the earliest one is reached now and the others keep their lag."""
+    """Move all retry times by the same span, so that the earliest is due now and the others keep their distance."""
     with closing(sqlite3.connect(vault / ".chyme/vault.db", timeout=30)) as db, db:
         waiting = db.execute(f"SELECT id, retry_at FROM digests WHERE retry_at IS NOT NULL AND {CRAWLED}").fetchall()
         times = {id_: datetime.fromisoformat(at) for id_, at in waiting}

@@ -1,4 +1,4 @@
-"""A full disk pauses digestion; it costs nothing, and goes on when there is room."""
+"""A full disk pauses digestion without using up attempts; digestion continues when there is room."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def small_disk(chyme: RunningChyme) -> Iterator[Path]:
         unmount(chyme.vault)
 
 
-def test_a_full_disk_pauses_and_burns_nothing(chyme: RunningChyme, small_disk: Path) -> None:
+def test_a_full_disk_pauses_and_uses_up_no_attempts(chyme: RunningChyme, small_disk: Path) -> None:
     install(chyme.site, "bulky_parsers", BULKY, {"bulky": "Bulky"})
     for number in range(FILES):
         chyme.drop(f"note {number}.md", f"# Note {number}\n\nmarigold")
@@ -74,7 +74,7 @@ def test_a_full_disk_pauses_and_burns_nothing(chyme: RunningChyme, small_disk: P
     assert chyme.rows("SELECT status, max(attempts), count(*) FROM digests WHERE digester = 'bulky' GROUP BY 1") == [
         ("completed", 1, FILES)
     ]
-    assert len(chyme.said(running).splitlines()) < 40, "it says so, but not over and over"
+    assert len(chyme.said(running).splitlines()) < 40, "the log mentions it, but not over and over"
     assert chyme.run("verify").code == 0
 
 
@@ -87,8 +87,8 @@ def test_a_full_disk_pauses_once_until_there_is_clearly_room(chyme: RunningChyme
     server = chyme.serve()
 
     def paused() -> str | None:
-        told: str | None = server.http.get("/api/status").json()["paused"]
-        return told
+        reason: str | None = server.http.get("/api/status").json()["paused"]
+        return reason
 
     wait_until(paused, 120)
     first = paused()
@@ -106,7 +106,7 @@ def test_a_full_disk_pauses_once_until_there_is_clearly_room(chyme: RunningChyme
         120,
     )
     server.http.close()
-    said = chyme.said(server.process)
-    assert (said.count("digestion is paused"), said.count("there is room on the disk again")) == (1, 1), said
-    assert len(said.splitlines()) < 10, said
+    log = chyme.said(server.process)
+    assert (log.count("digestion is paused"), log.count("there is room on the disk again")) == (1, 1), log
+    assert len(log.splitlines()) < 10, log
     assert chyme.rows("SELECT max(attempts) FROM digests") == [(1,)]

@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM stop a digestion at once and cost nothing."""
+"""Ctrl-C and SIGTERM stop a digestion at once, without using up attempts."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Sleepy(Digester):
 
 
 @pytest.mark.parametrize(("how", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_an_interrupted_digest_leaves_nothing_in_progress_and_burns_nothing(
+def test_an_interrupted_digest_leaves_nothing_in_progress_and_uses_up_no_attempts(
     chyme: RunningChyme, how: signal.Signals, code: int
 ) -> None:
     chyme.cold = how is signal.SIGINT
@@ -59,7 +59,7 @@ def test_an_interrupted_digest_leaves_nothing_in_progress_and_burns_nothing(
     ]
 
 
-def test_when_chyme_alone_is_killed_its_busy_children_end_with_it(chyme: RunningChyme) -> None:
+def test_busy_children_end_when_only_chyme_is_killed(chyme: RunningChyme) -> None:
     install(chyme.site, "sleepy_parsers", SLEEPY, {"sleepy": "Sleepy"})
     slow = chyme.drop("slow.txt", "60")
     chyme.cold = True

@@ -1,4 +1,4 @@
-"""A page that was captured stays found and shown while its host lets nobody fetch it again."""
+"""A captured page can still be found and viewed while its host refuses to serve it again."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from chyme.models.weights.folder import path_of
 pytestmark = pytest.mark.slow
 WAITING = "SELECT 1 FROM digests WHERE digester = 'url-crawl-content' AND status = 'failed' AND settled = 0"
 LINK = "mill.txt"
-MEANT = "a tide mill whose wheel stood still"
+SIMILAR_QUESTION = "a tide mill whose wheel stood still"
 
 
 @pytest.fixture
@@ -33,15 +33,17 @@ def server(chyme: RunningChyme, web: LocalWeb) -> Iterator[Server]:
     assert running.end(signal.SIGTERM) == 0
 
 
-def served(server: Server) -> dict[str, Any]:
-    """What somebody finds and sees of the page."""
-    told = server.http.get(f"/api/digest/{LINK}").json()
-    rows = {row["digester"]: row["content"] for row in told["digests"]}
+def visible_state(server: Server) -> dict[str, Any]:
+    """What a user finds and sees of the page."""
+    digest = server.http.get(f"/api/digest/{LINK}").json()
+    rows = {row["digester"]: row["content"] for row in digest["digests"]}
     page = server.http.get(f"/file/{LINK}").text
     return {
         "words": [hit["path"] for hit in server.http.get("/api/search?q=swifts&mode=words").json()["hits"]],
-        "meaning": [hit["path"] for hit in server.http.get(f"/api/search?q={MEANT}&mode=meaning").json()["hits"]],
-        "document": {name: told["document"][name] for name in ("title", "summary", "date", "language", "tags")},
+        "meaning": [
+            hit["path"] for hit in server.http.get(f"/api/search?q={SIMILAR_QUESTION}&mode=meaning").json()["hits"]
+        ],
+        "document": {name: digest["document"][name] for name in ("title", "summary", "date", "language", "tags")},
         "contents": {name: rows[name] for name in ("url-crawl-content", "url-metadata", "url-crawl-summary", "tags")},
         "shown": "colony of swifts" in page,
         "copy": "page.html" in page,
@@ -79,49 +81,49 @@ def reprocess(chyme: RunningChyme, server: Server) -> None:
 def test_a_captured_page_is_served_while_its_host_asks_for_a_pause(
     chyme: RunningChyme, web: LocalWeb, server: Server, again: Callable[[RunningChyme, Server], None]
 ) -> None:
-    before = served(server)
+    before = visible_state(server)
     assert before["words"] == [LINK]
     assert before["meaning"] == ([LINK] if path_of(EMBEDDING) else [])
     assert before["shown"] and before["copy"] and before["document"]["tags"]
-    web.handler("/article", lambda _asked, _wire: Page(b"later", 429, (("Retry-After", "3600"),)))
+    web.handler("/article", lambda _request, _wire: Page(b"later", 429, (("Retry-After", "3600"),)))
 
     again(chyme, server)
     wait_until(lambda: chyme.rows(WAITING), seconds=60)
 
-    assert served(server) == before
+    assert visible_state(server) == before
     assert chyme.run("verify").code == 0
 
 
-def test_what_is_there_now_takes_the_place_of_what_was_captured(
+def test_a_new_version_of_the_page_replaces_the_captured_one(
     chyme: RunningChyme, web: LocalWeb, server: Server
 ) -> None:
     sentence = "The wheelwright of Umberwick repaired carts, barrows and one memorable carriage. "
     web.page("/article", f"<html><title>Wheels</title><article><h1>Wheels</h1><p>{sentence * 12}</p></article></html>")
 
-    told = server.http.post(f"/api/digest/{LINK}").json()
+    answer = server.http.post(f"/api/digest/{LINK}").json()
 
-    assert told["document"]["title"] == "Wheels"
-    facts = next(row for row in told["digests"] if row["digester"] == "url-metadata")
+    assert answer["document"]["title"] == "Wheels"
+    facts = next(row for row in answer["digests"] if row["digester"] == "url-metadata")
     assert json.loads(facts["content"])["title"] == "Wheels"
     wait_until(lambda: not chyme.rows("SELECT 1 FROM digests WHERE settled = 0"), seconds=120)
-    found = served(server)
+    found = visible_state(server)
     assert (found["words"], found["shown"]) == ([], False)
     assert server.http.get("/api/search?q=wheelwright&mode=words").json()["total"] == 1
 
 
-def test_another_remark_is_found_and_the_page_stays_though_it_is_gone_meanwhile(
+def test_a_changed_remark_is_found_and_the_capture_stays_though_the_page_is_gone(
     chyme: RunningChyme, web: LocalWeb, server: Server
 ) -> None:
     address = (chyme.vault / LINK).read_text().strip()
-    before = served(server)
-    web.handler("/article", lambda _asked, _wire: Page(b"gone", 404))
+    before = visible_state(server)
+    web.handler("/article", lambda _request, _wire: Page(b"gone", 404))
 
     chyme.drop(LINK, f"{address}\n\nrecommended by Philippa\n")
 
     found = "/api/search?q=Philippa&mode=words"
     wait_until(lambda: server.http.get(found).json()["total"], seconds=120)
     wait_until(lambda: not chyme.rows("SELECT 1 FROM digests WHERE settled = 0"), seconds=120)
-    after = served(server)
+    after = visible_state(server)
     assert (after["words"], after["shown"], after["copy"]) == ([LINK], True, True)
     assert after["contents"]["url-crawl-content"] == before["contents"]["url-crawl-content"]
     assert chyme.run("verify").code == 0

@@ -1,4 +1,4 @@
-"""Search on Meilisearch and Qdrant through the front door: the same answers, and nothing lost when anything dies."""
+"""Search on Meilisearch and Qdrant through commands and HTTP: the same answers, and nothing lost when anything dies."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ WORDS = [
     "dough oven", "brake discs of the car", '"last frost"', "plant* -roses", "tomatos", "東京", "zurich marz",
     "name:rent", "kind:text folder:kitchen", "frost in:garden", "bicycle",
 ]  # fmt: skip
-MEANT = ["leaving a rented apartment", "repairing an automobile", "baking loaves", "a loud flat", "growing vegetables"]
-QUESTIONS = [(mode, asked) for asked in MEANT for mode in ("both", "meaning")] + [
-    (mode, asked) for asked in WORDS for mode in ("both", "words")
+SENSE = ["leaving a rented apartment", "repairing an automobile", "baking loaves", "a loud flat", "growing vegetables"]
+QUESTIONS = [(mode, question) for question in SENSE for mode in ("both", "meaning")] + [
+    (mode, question) for question in WORDS for mode in ("both", "words")
 ]
 
 
@@ -60,7 +60,7 @@ def servers() -> Iterator[dict[str, engine_servers.Server]]:
 
 @pytest.fixture
 def engines(servers: Mapping[str, engine_servers.Server]) -> dict[str, str]:
-    """The settings with which chyme searches there."""
+    """The settings that make chyme search there."""
     return {
         "CHYME_SEARCH_ENGINE": "meilisearch",
         "CHYME_MEILISEARCH_URL": servers["meilisearch"].url,
@@ -79,23 +79,25 @@ def test_every_question_is_answered_as_by_the_vaults_own_index(
     wait_until(lambda: _digested(chyme, len(NOTES)), PATIENCE)
     expected = _answers(own)
     assert own.end(signal.SIGTERM) == 0
-    assert not chyme.rows("SELECT 1 FROM outbox_state WHERE active"), "nobody is to be told"
+    assert not chyme.rows("SELECT 1 FROM outbox_state WHERE active"), "no engine is to be updated"
 
     chyme.settings |= engines
     server = chyme.serve()
-    wait_until(lambda: _told(chyme), PATIENCE)
-    asked = _questions_to(servers["qdrant"])
+    wait_until(lambda: _engines_up_to_date(chyme), PATIENCE)
+    questions_before = _questions_to(servers["qdrant"])
     answers = _answers(server)
     assert answers == expected
     assert not [note for answer in answers.values() for note in answer["notes"] if INSTEAD in note]
-    assert _questions_to(servers["qdrant"]) > asked, "meaning was looked for there"
+    assert _questions_to(servers["qdrant"]) > questions_before, "meaning was searched there"
     found = chyme.run("search", "baking loaves", "--facets", "--json").json
-    assert _shown(found) == expected["both baking loaves"]
-    assert _shown(chyme.run("similar", "kitchen/bread.txt", "--json").json) == expected["similar kitchen/bread.txt"]
+    assert _comparable(found) == expected["both baking loaves"]
+    assert (
+        _comparable(chyme.run("similar", "kitchen/bread.txt", "--json").json) == expected["similar kitchen/bread.txt"]
+    )
 
     (chyme.vault / "kitchen/rolls.txt").unlink()
     wait_until(lambda: not _finds(server, "kitchen/rolls.txt", "golden crust"), PATIENCE)
-    wait_until(lambda: _told(chyme), PATIENCE)
+    wait_until(lambda: _engines_up_to_date(chyme), PATIENCE)
     assert not _finds(server, "kitchen/rolls.txt", NOTES["kitchen/rolls.txt"], "meaning")
     checked = chyme.run("index", "--check")
     assert (checked.code, checked.out) == (0, "the index agrees with the texts\n"), checked.err
@@ -104,20 +106,20 @@ def test_every_question_is_answered_as_by_the_vaults_own_index(
 
 
 @pytest.mark.parametrize("loses", [False, True], ids=["keeping their data", "having lost everything"])
-def test_servers_that_go_away_while_files_arrive_are_told_everything_when_they_are_back(
+def test_servers_that_go_away_while_files_arrive_get_everything_when_they_are_back(
     chyme: RunningChyme, servers: Mapping[str, engine_servers.Server], engines: Mapping[str, str], loses: bool
 ) -> None:
     chyme.settings |= engines
     for name, text in NOTES.items():
         chyme.drop(name, text)
     server = chyme.serve()
-    wait_until(lambda: _digested(chyme, len(NOTES)) and _told(chyme), PATIENCE)
+    wait_until(lambda: _digested(chyme, len(NOTES)) and _engines_up_to_date(chyme), PATIENCE)
 
     for number in range(8):
         chyme.drop(f"arriving/{number}.txt", _arriving(number))
     wait_until(lambda: len(_files(chyme)) > len(NOTES), PATIENCE)
-    for one in servers.values():
-        one.kill()
+    for engine in servers.values():
+        engine.kill()
     for number in range(8, 16):
         chyme.drop(f"arriving/{number}.txt", _arriving(number))
     (chyme.vault / "garden/roses.txt").unlink()
@@ -133,11 +135,11 @@ def test_servers_that_go_away_while_files_arrive_are_told_everything_when_they_a
 
     for number in range(16, 24):
         chyme.drop(f"arriving/{number}.txt", _arriving(number))
-    for one in servers.values():
+    for engine in servers.values():
         if loses:
-            one.lose_everything()
-        one.start()
-    wait_until(lambda: _digested(chyme, len(NOTES) - 1 + 24) and _told(chyme), PATIENCE)
+            engine.lose_everything()
+        engine.start()
+    wait_until(lambda: _digested(chyme, len(NOTES) - 1 + 24) and _engines_up_to_date(chyme), PATIENCE)
     wait_until(lambda: chyme.run("index", "--check").code == 0, PATIENCE)
     wait_until(lambda: not _ask(server, "crate15")["notes"], PATIENCE)
     for number in range(24):
@@ -148,17 +150,17 @@ def test_servers_that_go_away_while_files_arrive_are_told_everything_when_they_a
     assert server.end(signal.SIGTERM) == 0
 
 
-def test_killed_before_and_while_it_tells_the_engines_it_loses_nothing(
+def test_a_kill_before_or_while_the_engines_are_updated_loses_nothing(
     chyme: RunningChyme, servers: Mapping[str, engine_servers.Server], engines: Mapping[str, str]
 ) -> None:
     chyme.settings |= {**engines, "CHYME_MEANING_PASSAGES": "5"}
     for name, text in NOTES.items():
         chyme.drop(name, text)
     assert chyme.run("digest").code == 0
-    assert _told(chyme)
+    assert _engines_up_to_date(chyme)
 
-    for one in servers.values():
-        one.pause()
+    for engine in servers.values():
+        engine.pause()
     chyme.drop("new/kettle.txt", "The kettle of the expedition is dented.")
     chyme.drop("new/book.txt", _book())
     chyme.drop("flat/rent.md", "# Rent\n\nNothing is paid any more: the house belongs to a cooperative.")
@@ -167,14 +169,14 @@ def test_killed_before_and_while_it_tells_the_engines_it_loses_nothing(
     wait_until(lambda: _digested(chyme, len(NOTES) + 1) and len(_waiting(chyme)) == 4, PATIENCE)
     _kill(chyme, process)
     assert len(_waiting(chyme)) == 4
-    for one in servers.values():
-        one.go_on()
+    for engine in servers.values():
+        engine.go_on()
 
     process = chyme.start("digest")
     wait_until(lambda: _takes_in_the_book(servers["meilisearch"]), PATIENCE)
     servers["meilisearch"].pause()
     _kill(chyme, process)
-    assert len(_waiting(chyme)) == 4, "Meilisearch has not said that it is done"
+    assert len(_waiting(chyme)) == 4, "Meilisearch has not confirmed that it is done"
     chyme.drop("new/book.txt", "There is nothing left of the book but a bookmark.")
     servers["meilisearch"].go_on()
 
@@ -213,7 +215,7 @@ def _kill(chyme: RunningChyme, process: subprocess.Popen[bytes]) -> None:
     assert process.poll() is None, chyme.said(process)
     process.kill()
     process.wait(PATIENCE)
-    wait_until(lambda: not chyme.alive(), PATIENCE)  # children end when nobody listens any more
+    wait_until(lambda: not chyme.alive(), PATIENCE)  # children end when their parent is gone
 
 
 def _files(chyme: RunningChyme) -> list[str]:
@@ -221,7 +223,7 @@ def _files(chyme: RunningChyme) -> list[str]:
 
 
 def _digested(chyme: RunningChyme, files: int) -> bool:
-    """So many files are known and nothing is left to do about them."""
+    """Whether exactly `files` files are known and nothing is left to do for them."""
     left = chyme.rows("SELECT 1 FROM digests WHERE status IN ('todo', 'in-progress') AND NOT held LIMIT 1")
     return len(_files(chyme)) == files and not left
 
@@ -230,20 +232,20 @@ def _waiting(chyme: RunningChyme) -> list[tuple[Any, ...]]:
     return chyme.rows("SELECT file_id FROM outbox")
 
 
-def _told(chyme: RunningChyme) -> bool:
+def _engines_up_to_date(chyme: RunningChyme) -> bool:
     return bool(chyme.rows("SELECT 1 FROM outbox_state WHERE active AND NOT EXISTS (SELECT 1 FROM outbox)"))
 
 
 def _questions_to(qdrant: engine_servers.Server) -> int:
-    """How often it was asked for what is near, as it counts itself."""
+    """How many queries for near vectors it has answered, by its own metrics."""
     counted = [line for line in qdrant.ask("/metrics").decode().splitlines() if "rest_responses_total" in line]
     return sum(int(line.rpartition(" ")[2]) for line in counted if "/points/query" in line)
 
 
 def _ask(server: Server, question: str, mode: str = "both", facets: bool = False) -> dict[str, Any]:
-    told = server.http.get("/api/search", params={"q": question, "mode": mode, "facets": facets})
-    assert told.status_code == 200, told.text
-    answer: dict[str, Any] = told.json()
+    response = server.http.get("/api/search", params={"q": question, "mode": mode, "facets": facets})
+    assert response.status_code == 200, response.text
+    answer: dict[str, Any] = response.json()
     return answer
 
 
@@ -256,16 +258,16 @@ def _paths(answer: Mapping[str, Any]) -> list[str]:
 
 
 def _answers(server: Server) -> dict[str, dict[str, Any]]:
-    """All that is shown for every question, and the files like each other."""
+    """The complete answer to every question, and the similar files of every note."""
     wait_until(lambda: not _ask(server, "a warm welcome", "meaning")["notes"], PATIENCE)  # the model is being loaded
-    answers = {f"{mode} {question}": _shown(_ask(server, question, mode, True)) for mode, question in QUESTIONS}
+    answers = {f"{mode} {question}": _comparable(_ask(server, question, mode, True)) for mode, question in QUESTIONS}
     for path in NOTES:
-        answers[f"similar {path}"] = _shown(server.http.get(f"/api/similar/{path}").json())
-    assert answers["meaning repairing an automobile"]["hits"], "meaning is looked for"
+        answers[f"similar {path}"] = _comparable(server.http.get(f"/api/similar/{path}").json())
+    assert answers["meaning repairing an automobile"]["hits"], "search by meaning works"
     return answers
 
 
-def _shown(answer: dict[str, Any]) -> dict[str, Any]:
-    """An answer without what may differ in the last digit."""
+def _comparable(answer: dict[str, Any]) -> dict[str, Any]:
+    """An answer without the time and the scores, which may differ in the last digit."""
     hits = [{name: value for name, value in hit.items() if name != "score"} for hit in answer["hits"]]
     return {name: value for name, value in answer.items() if name != "ms"} | {"hits": hits}

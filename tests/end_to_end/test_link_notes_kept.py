@@ -1,4 +1,4 @@
-"""Links in notes, through the front doors: a shared link is a link, the links of a text are kept when asked for."""
+"""Links in notes, by command and by HTTP: a shared link is a link; the links of a text are saved on request."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_a_shared_link_is_fetched_and_found_by_page_and_remark(chyme: RunningChy
     assert chyme.run("verify").code == 0
 
 
-def test_the_links_of_a_text_are_kept_once_by_command_and_by_http(chyme: RunningChyme, web: LocalWeb) -> None:
+def test_the_links_of_a_text_are_saved_once_by_command_and_by_http(chyme: RunningChyme, web: LocalWeb) -> None:
     first, second = local_sites.article(web), web.page("/second", "<h1>Second</h1>")
     chyme.drop("text.md", f"# Reading list\n\nOne is {first}, the other [second]({second}).\n")
     chyme.run("digest")
@@ -37,14 +37,14 @@ def test_the_links_of_a_text_are_kept_once_by_command_and_by_http(chyme: Running
     assert chyme.run("links", "text.md", "--json").json == {
         "links": [{"url": first, "path": None}, {"url": second, "path": None}]
     }
-    kept = chyme.run("links", "text.md", "--url", first, "--json").json["links"]
-    assert [(one["url"], one["created"]) for one in kept] == [(first, True)]
+    added = chyme.run("links", "text.md", "--url", first, "--json").json["links"]
+    assert [(link["url"], link["created"]) for link in added] == [(first, True)]
     chyme.run("digest")
     server = chyme.serve()
     try:
         page = server.http.get("/file/text.md").text
         assert "Keep the page it links to" in page
-        told = server.http.post("/api/links/text.md").json()["links"]
+        links = server.http.post("/api/links/text.md").json()["links"]
         again = server.http.post("/api/links/text.md", json={"folder": "elsewhere"}).json()["links"]
         refused = server.http.post("/api/links/text.md", json={"urls": ["https://example.org/other"]})
         missing = server.http.get("/api/links/no.md")
@@ -52,14 +52,14 @@ def test_the_links_of_a_text_are_kept_once_by_command_and_by_http(chyme: Running
     finally:
         assert server.end(signal.SIGTERM) == 0
 
-    assert [(one["url"], one["created"]) for one in told] == [(first, False), (second, True)]
-    assert [one["path"] for one in again] == [one["path"] for one in told]
-    assert not any(one["created"] for one in again)
+    assert [(link["url"], link["created"]) for link in links] == [(first, False), (second, True)]
+    assert [link["path"] for link in again] == [link["path"] for link in links]
+    assert not any(link["created"] for link in again)
     assert (refused.status_code, missing.status_code) == (400, 404)
     assert len(list(chyme.vault.glob("**/*.url"))) == 2
 
 
-def test_the_setting_keeps_links_of_texts_and_follows_none_of_the_pages(chyme: RunningChyme, web: LocalWeb) -> None:
+def test_the_setting_saves_links_of_texts_and_follows_no_links_of_the_pages(chyme: RunningChyme, web: LocalWeb) -> None:
     chyme.settings["CHYME_KEEP_LINKS"] = "true"
     pages = [
         web.page(f"/p/{number}", f'<h1>{number}</h1><a href="{web.url("/deeper")}">on</a>') for number in range(25)
@@ -76,7 +76,7 @@ def test_the_setting_keeps_links_of_texts_and_follows_none_of_the_pages(chyme: R
     assert "/deeper" not in web.paths
 
 
-def test_the_setting_keeps_no_links_of_private_texts(chyme: RunningChyme, web: LocalWeb) -> None:
+def test_the_setting_saves_no_links_of_private_texts(chyme: RunningChyme, web: LocalWeb) -> None:
     chyme.settings["CHYME_KEEP_LINKS"] = "true"
     chyme.drop(".chymeprivate", "diary/\n")
     secret, other = web.page("/secret", "<h1>Secret</h1>"), web.page("/other", "<h1>Other</h1>")

@@ -1,4 +1,4 @@
-"""What happens in a vault reaches everybody who listens to a real server: in order, once, and without holding it up."""
+"""Events of a vault reach every client of a real server: in order, once, and without delaying the server."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ CLIENTS = 50
 
 
 @dataclass
-class Ear:
-    """A client that listens in a thread of its own, as an EventSource would, and keeps what it heard."""
+class Listener:
+    """A client that listens in its own thread, like an EventSource, and stores the events it received."""
 
     port: int
     after: int | None = None
-    heard: list[tuple[int | None, str, dict[str, Any]]] = field(default_factory=list)
+    events: list[tuple[int | None, str, dict[str, Any]]] = field(default_factory=list)
     last_id: int | None = None
     over: bool = False
 
@@ -56,22 +56,22 @@ class Ear:
                     self.last_id = int(fields["id"])
                 if "data" in fields:
                     id_ = int(fields["id"]) if "id" in fields else None
-                    self.heard.append((id_, fields["event"], json.loads(fields["data"])))
+                    self.events.append((id_, fields["event"], json.loads(fields["data"])))
                 fields = {}
         self.over = True
 
     def ids(self) -> list[int]:
-        return [id_ for id_, event, _ in list(self.heard) if id_ is not None and event != "reset"]
+        return [id_ for id_, event, _ in list(self.events) if id_ is not None and event != "reset"]
 
     def of(self, path: str) -> list[tuple[str, str | None, str | None]]:
-        told = [(event, data["digester"], data["status"]) for _, event, data in list(self.heard) if event != "status"]
-        paths = [data["path"] for _, event, data in list(self.heard) if event != "status"]
-        return [one for one, where in zip(told, paths, strict=True) if where == path]
+        events = [(name, data["digester"], data["status"]) for _, name, data in list(self.events) if name != "status"]
+        paths = [data["path"] for _, name, data in list(self.events) if name != "status"]
+        return [event for event, where in zip(events, paths, strict=True) if where == path]
 
     def statuses(self) -> list[dict[str, Any]]:
-        return [data for _, event, data in list(self.heard) if event == "status"]
+        return [data for _, event, data in list(self.events) if event == "status"]
 
-    def go(self) -> None:
+    def disconnect(self) -> None:
         with contextlib.suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)
         self._thread.join(AMPLE)
@@ -80,16 +80,16 @@ class Ear:
 
 
 @pytest.fixture
-def listening() -> Iterator[Callable[..., Ear]]:
-    ears: list[Ear] = []
+def listening() -> Iterator[Callable[..., Listener]]:
+    listeners: list[Listener] = []
 
-    def listen(server: Server, after: int | None = None) -> Ear:
-        ears.append(Ear(server.http.base_url.port or 0, after))
-        return ears[-1]
+    def listen(server: Server, after: int | None = None) -> Listener:
+        listeners.append(Listener(server.http.base_url.port or 0, after))
+        return listeners[-1]
 
     yield listen
-    for ear in ears:
-        ear.go()
+    for listener in listeners:
+        listener.disconnect()
 
 
 def idle(server: Server) -> bool:
@@ -101,68 +101,68 @@ def events_of(chyme: RunningChyme) -> list[int]:
     return [row[0] for row in chyme.rows("SELECT id FROM events ORDER BY id")]
 
 
-def test_a_new_file_is_told_of_step_by_step_and_who_comes_back_misses_and_repeats_nothing(
-    chyme: RunningChyme, listening: Callable[..., Ear]
+def test_a_new_file_is_reported_step_by_step_and_a_returning_client_misses_and_repeats_nothing(
+    chyme: RunningChyme, listening: Callable[..., Listener]
 ) -> None:
     server = chyme.serve()
-    ear = listening(server)
-    wait_until(ear.statuses)
+    listener = listening(server)
+    wait_until(listener.statuses)
     chyme.drop("moon.md", "# The moon\n\nIt has phases.\n", still=False)
-    wait_until(lambda: ("digest", "search-semantic", "completed") in ear.of("moon.md"))
-    steps = ear.of("moon.md")
+    wait_until(lambda: ("digest", "search-semantic", "completed") in listener.of("moon.md"))
+    steps = listener.of("moon.md")
     assert steps[0] == ("file", None, "new")
     for name in ("classify-document", "tags", "search-keyword", "search-semantic"):
         assert steps.index(("digest", name, "in-progress")) < steps.index(("digest", name, "completed"))
     assert ("document", None, "completed") in steps
-    assert ear.ids() == sorted(set(ear.ids()))
-    wait_until(lambda: ear.statuses()[-1]["todo"] == ear.statuses()[-1]["running"] == 0)
-    assert ear.statuses()[-1]["eta_seconds"] is None
-    assert ear.statuses()[-1]["files"] == 1
+    assert listener.ids() == sorted(set(listener.ids()))
+    wait_until(lambda: listener.statuses()[-1]["todo"] == listener.statuses()[-1]["running"] == 0)
+    assert listener.statuses()[-1]["eta_seconds"] is None
+    assert listener.statuses()[-1]["files"] == 1
 
-    ear.go()
+    listener.disconnect()
     chyme.drop("sun.md", "# The sun\n\nIt has spots.\n", still=False)
     wait_until(lambda: chyme.rows("SELECT 1 FROM events WHERE path = 'sun.md' AND digester = 'tags'"))
-    back = listening(server, ear.last_id)
+    back = listening(server, listener.last_id)
     wait_until(lambda: ("digest", "search-semantic", "completed") in back.of("sun.md"))
     wait_until(lambda: idle(server))
     wait_until(lambda: (back.ids() or [0])[-1] == events_of(chyme)[-1])
-    assert ear.ids() + back.ids() == events_of(chyme)
+    assert listener.ids() + back.ids() == events_of(chyme)
     assert server.end(signal.SIGINT) == 0
 
 
-def test_fifty_clients_hear_every_event_of_a_digestion_and_those_that_vanish_disturb_nobody(
-    chyme: RunningChyme, listening: Callable[..., Ear]
+def test_fifty_clients_receive_every_event_of_a_digestion_though_others_vanish(
+    chyme: RunningChyme, listening: Callable[..., Listener]
 ) -> None:
     server = chyme.serve()
-    ears = [listening(server) for _ in range(CLIENTS)]
+    listeners = [listening(server) for _ in range(CLIENTS)]
     vanishing = [listening(server) for _ in range(5)]
-    for ear in ears:
-        wait_until(ear.statuses)
+    for listener in listeners:
+        wait_until(listener.statuses)
     for number in range(60):
         chyme.drop(f"{number}.md", f"# Note {number}\n\nSomething about number {number}.\n", still=False)
-    wait_until(ears[0].ids)
-    for ear in vanishing:
-        ear.go()
+    wait_until(listeners[0].ids)
+    for listener in vanishing:
+        listener.disconnect()
     done = "SELECT count(*) FROM digests WHERE digester = 'search-semantic' AND status = 'completed'"
     wait_until(lambda: chyme.rows(done) == [(60,)] and idle(server), 180)
-    told = events_of(chyme)
-    for ear in ears:
-        wait_until(lambda ear=ear: (ear.ids() or [0])[-1] == told[-1])  # type: ignore[misc]
-        assert ear.ids() == told
-        assert not [event for _, event, _ in ear.heard if event == "reset"]
+    expected = events_of(chyme)
+    for listener in listeners:
+        wait_until(lambda listener=listener: (listener.ids() or [0])[-1] == expected[-1])  # type: ignore[misc]
+        assert listener.ids() == expected
+        assert not [event for _, event, _ in listener.events if event == "reset"]
     metrics = server.http.get("/metrics").text
     assert f'chyme_events_clients{{vault="{chyme.vault.name}"}} {CLIENTS}.0\n' in metrics
     assert server.end(signal.SIGINT) == 0
 
 
-def test_ctrl_c_ends_the_server_though_clients_listen(chyme: RunningChyme, listening: Callable[..., Ear]) -> None:
+def test_ctrl_c_ends_the_server_though_clients_listen(chyme: RunningChyme, listening: Callable[..., Listener]) -> None:
     server = chyme.serve()
-    ears = [listening(server) for _ in range(5)]
-    for ear in ears:
-        wait_until(ear.statuses)
+    listeners = [listening(server) for _ in range(5)]
+    for listener in listeners:
+        wait_until(listener.statuses)
     assert server.end(signal.SIGINT) == 0
-    wait_until(lambda: all(ear.over for ear in ears))
-    assert "timeout graceful shutdown exceeded" not in chyme.said(server.process)  # they were sent home, not cut off
+    wait_until(lambda: all(listener.over for listener in listeners))
+    assert "timeout graceful shutdown exceeded" not in chyme.said(server.process)  # ended, not cut off
 
 
 def test_the_log_for_programs_is_json_line_by_line(chyme: RunningChyme) -> None:
@@ -174,13 +174,13 @@ def test_the_log_for_programs_is_json_line_by_line(chyme: RunningChyme) -> None:
     server.http.get("/api/status", params={"token": "hunter2"})
     time.sleep(0.2)
     assert server.end(signal.SIGTERM) == 0
-    said = chyme.said(server.process)
-    assert "hunter2" not in said
-    lines = [json.loads(line) for line in said.splitlines() if line.startswith('{"at"')]
-    over = {(line["path"], line["digester"]): line for line in lines if "digester" in line}
-    assert over["moon.md", "tags"]["outcome"] == "completed"
-    assert over["moon.md", "tags"]["level"] == "info"
-    assert over["broken.pdf", "doc-to-markdown"]["level"] == "warning"
-    assert over["broken.pdf", "doc-to-markdown"]["category"] == "validation"
-    assert {line["vault"] for line in over.values()} == {chyme.vault.name}
+    log = chyme.said(server.process)
+    assert "hunter2" not in log
+    lines = [json.loads(line) for line in log.splitlines() if line.startswith('{"at"')]
+    outcomes = {(line["path"], line["digester"]): line for line in lines if "digester" in line}
+    assert outcomes["moon.md", "tags"]["outcome"] == "completed"
+    assert outcomes["moon.md", "tags"]["level"] == "info"
+    assert outcomes["broken.pdf", "doc-to-markdown"]["level"] == "warning"
+    assert outcomes["broken.pdf", "doc-to-markdown"]["category"] == "validation"
+    assert {line["vault"] for line in outcomes.values()} == {chyme.vault.name}
     assert "/api/status" in [line.get("route") for line in lines]

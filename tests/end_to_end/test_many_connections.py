@@ -1,4 +1,4 @@
-"""Thousands of connections that never finish a request do not silence a real server."""
+"""Thousands of connections that never finish a request do not block a real server."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ HALF = b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX-a: b\r\n"
 
 @contextmanager
 def descriptors(soft: int) -> Iterator[None]:
-    """The soft limit of this process, and of what it starts."""
+    """Set the soft limit of this process and of the processes it starts."""
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (soft, before[1]))
     try:
@@ -48,7 +48,7 @@ def ask(server: Server, address: str, path: str) -> bytes:
 
 
 @pytest.mark.parametrize("sent", [HALF, b""], ids=["half a head", "nothing"])
-def test_half_sent_requests_silence_nobody_and_cost_one_line_of_the_log(chyme: RunningChyme, sent: bytes) -> None:
+def test_half_sent_requests_block_no_other_client_and_cost_one_log_line(chyme: RunningChyme, sent: bytes) -> None:
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     if hard != resource.RLIM_INFINITY and hard < 2 * SOCKETS:
         pytest.skip(f"needs {2 * SOCKETS} open files, and this system permits {hard}")
@@ -64,7 +64,7 @@ def test_half_sent_requests_silence_nobody_and_cost_one_line_of_the_log(chyme: R
                 assert ask(server, address, path) == b"HTTP/1.1 200 OK"
         metrics = server.http.get("/metrics").text
         current = next(line for line in metrics.splitlines() if line.startswith("chyme_http_connections "))
-        assert 2 < float(current.split()[1]) <= 502  # half of 1000, and those of the test
+        assert 2 < float(current.split()[1]) <= 502  # half of 1000, plus the connections of the test
     server.http.close()
     wait_until(lambda: "connections:" in chyme.said(server.process), seconds=60)
     lines = [line for line in chyme.said(server.process).splitlines() if "WARNING" in line or "ERROR" in line]
@@ -73,7 +73,7 @@ def test_half_sent_requests_silence_nobody_and_cost_one_line_of_the_log(chyme: R
     assert "Traceback" not in chyme.said(server.process)
 
 
-def test_a_request_whose_head_does_not_come_is_dropped_and_so_is_a_body(chyme: RunningChyme) -> None:
+def test_requests_whose_head_or_body_does_not_arrive_are_dropped(chyme: RunningChyme) -> None:
     chyme.settings |= {"CHYME_HEAD_SECONDS": "1", "CHYME_STALL_SECONDS": "2"}
     server = chyme.serve()
     body = b"POST /api/notes HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 5000\r\n\r\n{"
@@ -88,7 +88,7 @@ def test_a_request_whose_head_does_not_come_is_dropped_and_so_is_a_body(chyme: R
 
 
 @pytest.mark.parametrize("setting", ["CONNECTIONS", "CONNECTIONS_PER_ADDRESS", "HEAD_SECONDS", "STALL_SECONDS"])
-def test_limits_that_make_no_sense_are_refused(chyme: RunningChyme, setting: str) -> None:
+def test_nonsensical_limits_are_refused(chyme: RunningChyme, setting: str) -> None:
     chyme.settings |= {f"CHYME_{setting}": "-1"}
     ended = chyme.run("status")
     assert ended.code != 0

@@ -1,4 +1,4 @@
-"""An assistant elsewhere asks over HTTP, through the same doors as everybody."""
+"""A remote assistant asks over HTTP, with the same access checks as all clients."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ HELLO = {
 ACCEPT = {"Accept": "application/json, text/event-stream"}
 
 
-def asked(url: str, ask: Callable[[Client], Awaitable[Any]], token: str | None = None, mode: str = "auto") -> Any:
-    """Ask as the SDK's own client does."""
+def run_client(url: str, ask: Callable[[Client], Awaitable[Any]], token: str | None = None, mode: str = "auto") -> Any:
+    """Connect with the SDK's own client and return what `ask` returns."""
 
     async def connected() -> Any:
         headers = {"Authorization": f"Bearer {token}"} if token else {}
@@ -63,7 +63,7 @@ def test_an_assistant_searches_and_reads_over_http_and_is_let_in_by_its_token(
 ) -> None:
     address = str(server.http.base_url).rstrip("/")
     for mode in ("auto", "legacy"):
-        names, found, read = asked(f"{address}/mcp", find, mode=mode)
+        names, found, read = run_client(f"{address}/mcp", find, mode=mode)
         assert names == ["list", "read", "recent", "search"]
         citation = found.structured_content["hits"][0]["citation"]
         assert (citation["path"], citation["page"]) == ("contract.pdf", 3)
@@ -84,9 +84,9 @@ def test_an_assistant_searches_and_reads_over_http_and_is_let_in_by_its_token(
     secret = made.json["secret"]
     wait_until(lambda: server.http.post("/mcp", json=HELLO, headers=ACCEPT).status_code == 401)
     assert server.http.post("/mcp", json=HELLO, headers={"Authorization": "Bearer no", **ACCEPT}).status_code == 401
-    with pytest.raises(Exception):  # noqa: B017 - the SDK raises a group of what it likes
-        asked(f"{address}/mcp", find)
-    assert asked(f"{address}/mcp", find, secret)[1].structured_content["total"] == 1
+    with pytest.raises(Exception):  # noqa: B017 - the SDK raises a group of arbitrary exceptions
+        run_client(f"{address}/mcp", find)
+    assert run_client(f"{address}/mcp", find, secret)[1].structured_content["total"] == 1
 
     elsewhere = chyme.folder / "other"
     elsewhere.mkdir()

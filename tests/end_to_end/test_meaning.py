@@ -25,7 +25,7 @@ NOTES = {
     "garden/tomatoes.md": "# Tomatoes\n\nSow in March, plant out after the last frost, and water them every morning.",
     "car/brakes.txt": "The mechanic replaced the front brake discs and the pads, and filled up the fluid.",
 }
-WORDS = 64  # numbers in the vectors of the second embedder, one for each of so many baskets of words
+WORDS = 64  # length of the second embedder's vectors: each number counts the words of one bucket
 
 
 @pytest.fixture(autouse=True)
@@ -42,20 +42,20 @@ def notes(chyme: RunningChyme) -> RunningChyme:
     return chyme
 
 
-def by_words(asked: Asked) -> Answer:
-    """An embedder that only counts words: good enough to be told apart from another, and from nonsense."""
+def by_words(request: Asked) -> Answer:
+    """An embedder that only counts words: good enough to distinguish it from another one, and from nonsense."""
     rows = []
-    for index, text in enumerate(texts_of(asked)):
+    for index, text in enumerate(texts_of(request)):
         counts = [0.01] * WORDS
         for word in re.findall(r"\w+", text.lower()):
             counts[hashlib.sha256(word.encode()).digest()[0] % WORDS] += 1.0
         rows.append({"object": "embedding", "index": index, "embedding": counts})
-    told = {"object": "list", "data": rows, "model": "words", "usage": {"prompt_tokens": 1, "total_tokens": 1}}
-    return Answer(body=json.dumps(told).encode())
+    payload = {"object": "list", "data": rows, "model": "words", "usage": {"prompt_tokens": 1, "total_tokens": 1}}
+    return Answer(body=json.dumps(payload).encode())
 
 
-def asked(chyme: RunningChyme, *question: str) -> Any:
-    """What is found; asked again where a loaded machine took longer than people wait for an answer."""
+def search_until_complete(chyme: RunningChyme, *question: str) -> Any:
+    """The search result; repeated while a loaded machine takes longer than the time allowed for an answer."""
     answers: list[Any] = []
 
     def complete() -> bool:
@@ -67,7 +67,7 @@ def asked(chyme: RunningChyme, *question: str) -> Any:
 
 
 def test_a_question_in_other_words_finds_the_passage_that_answers_it(notes: RunningChyme) -> None:
-    found = asked(notes, "leaving a rented apartment")
+    found = search_until_complete(notes, "leaving a rented apartment")
     first = found["hits"][0]
     assert first["path"] == "flat/lease.txt"
     assert first["why"] == ["meaning"]
@@ -80,7 +80,7 @@ def test_a_question_in_other_words_finds_the_passage_that_answers_it(notes: Runn
 
 
 def test_words_and_meaning_are_one_list_and_filters_hold_for_both(notes: RunningChyme) -> None:
-    found = asked(notes, "dough", "baking", "loaves", "--facets")
+    found = search_until_complete(notes, "dough", "baking", "loaves", "--facets")
     assert found["hits"][0]["path"] == "kitchen/bread.txt"
     assert set(found["hits"][0]["why"]) >= {"words", "meaning"}
     assert found["facets"]["folder"]["kitchen"] == 1
@@ -91,7 +91,7 @@ def test_words_and_meaning_are_one_list_and_filters_hold_for_both(notes: Running
     )
 
 
-def test_what_is_in_no_file_is_found_in_none(notes: RunningChyme) -> None:
+def test_a_question_without_an_answer_finds_nothing(notes: RunningChyme) -> None:
     assert notes.run("search", "quarterly earnings of a shipping company", "--json").json["total"] == 0
 
 
@@ -105,8 +105,8 @@ def test_similar_files_are_found_by_the_command_and_over_http(notes: RunningChym
     over_http = server.http.get("/api/similar/kitchen/bread.txt").json()
     assert [hit["path"] for hit in over_http["hits"]] == [hit["path"] for hit in found["hits"]]
     assert server.http.get("/api/similar/nowhere.txt").status_code == 404
-    asked = server.http.get("/api/search", params={"q": "ending a tenancy", "mode": "meaning"}).json()
-    assert asked["hits"][0]["path"] == "flat/lease.txt"
+    answer = server.http.get("/api/search", params={"q": "ending a tenancy", "mode": "meaning"}).json()
+    assert answer["hits"][0]["path"] == "flat/lease.txt"
     assert server.http.get("/api/search", params={"q": "x", "mode": "magic"}).status_code == 422
     assert server.end(signal.SIGTERM) == 0
 
@@ -115,8 +115,8 @@ def test_a_new_note_is_found_by_meaning_while_serving_and_gone_when_it_is_delete
     server = notes.serve()
 
     def found() -> bool:
-        told = server.http.get("/api/search", params={"q": "a leaking faucet", "mode": "meaning"}).json()
-        return any(hit["path"] == "tap.txt" for hit in told["hits"])
+        answer = server.http.get("/api/search", params={"q": "a leaking faucet", "mode": "meaning"}).json()
+        return any(hit["path"] == "tap.txt" for hit in answer["hits"])
 
     assert not found()
     path = notes.drop("tap.txt", "The tap in the bathroom drips and wants a new washer.", still=False)
@@ -151,13 +151,13 @@ def test_another_embedder_takes_over_once_it_has_read_every_file(notes: RunningC
         served: list[str] = []
 
         def switched() -> bool:
-            _answers(server)
+            _assert_answered(server)
             rows = notes.rows("SELECT model, serves FROM embedders")
             served.extend(model for model, serves in rows if serves)
             return len(rows) == 1 and rows[0][0] != before
 
         wait_until(switched)
-        assert served[0] == before, "the old one serves until the new one knows everything"
+        assert served[0] == before, "the old embedder serves until the new one has read everything"
         sizes = notes.rows("SELECT DISTINCT length(vector) FROM vectors")
         assert sizes == [(4 * WORDS,)] != [(4 * size,)]
         assert server.http.get("/api/search", params={"q": "brake discs", "mode": "meaning"}).json()["hits"]
@@ -166,9 +166,9 @@ def test_another_embedder_takes_over_once_it_has_read_every_file(notes: RunningC
     assert notes.run("status", "--json").json["outdated"] == 0
 
 
-def _answers(server: Server) -> None:
-    """Every moment of the change, a question is answered, by words and by meaning."""
-    told: dict[str, Any] = server.http.get("/api/search", params={"q": "brake discs of the car"}).json()
-    first = told["hits"][0]
+def _assert_answered(server: Server) -> None:
+    """A question is answered at every moment of the change, by words and by meaning."""
+    answer: dict[str, Any] = server.http.get("/api/search", params={"q": "brake discs of the car"}).json()
+    first = answer["hits"][0]
     assert first["path"] == "car/brakes.txt"
-    assert {"words", "meaning"} <= set(first["why"]), told["notes"]
+    assert {"words", "meaning"} <= set(first["why"]), answer["notes"]

@@ -1,4 +1,4 @@
-"""Killed again and again while passages are embedded, and robbed of its cache, chyme finds everything by meaning."""
+"""chyme finds everything by meaning after repeated kills during embedding and after the loss of its cache."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ NOTES = {
 SENTENCE = "Chapter {}: in the year {} the {} was carried over the mountains, and {} wrote a long letter about it."
 LONG = "\n\n".join(SENTENCE.format(n, 1500 + n, THINGS[n % 10], PEOPLE[n % 3]) for n in range(800))
 QUESTIONS = ("music", "a boat", "cutting the grass", "looking at the stars", "crossing the border", "breakfast", "fish")
-KILLS = (1, 40, 20)  # files with vectors more than before, after which it is killed
-SPREAD = 2400  # vectors: more than are kept in memory alone
+KILLS = (1, 40, 20)  # each kill happens once so many more files have vectors
+SPREAD = 2400  # number of vectors: more than are stored in memory only
 
 
 @pytest.fixture(autouse=True)
@@ -57,14 +57,14 @@ def with_weights() -> None:
         pytest.skip("needs the weights for embedding: run 'chyme weights embedding'")
 
 
-def test_killed_while_it_embeds_it_ends_with_every_passage_once(chyme: RunningChyme) -> None:
+def test_kills_while_embedding_leave_every_passage_once(chyme: RunningChyme) -> None:
     for name, text in NOTES.items():
         chyme.drop(name, text)
     chyme.drop("long.txt", LONG)
-    for more in KILLS:
-        enough = _embedded(chyme) + more
+    for new_files in KILLS:
+        enough = _embedded(chyme) + new_files
         _kill_when(chyme, lambda enough=enough: _embedded(chyme) >= enough)  # type: ignore[misc]
-    for _ in range(2):  # a file that takes chyme along oftener is given up
+    for _ in range(2):  # chyme gives up a file that is interrupted more often
         _kill_when(chyme, lambda: _reads_the_long_text(chyme))
     ended = chyme.run("digest")
     assert ended.code == 0, ended.out + ended.err
@@ -79,7 +79,7 @@ def test_killed_while_it_embeds_it_ends_with_every_passage_once(chyme: RunningCh
     assert server.end(signal.SIGTERM) == 0
 
 
-def test_a_lost_or_spoilt_cache_of_vectors_changes_no_answer(chyme: RunningChyme) -> None:
+def test_a_lost_or_corrupted_vector_cache_changes_no_answer(chyme: RunningChyme) -> None:
     few = dict(list(NOTES.items())[::5])
     for name, text in few.items():
         chyme.drop(name, text)
@@ -100,14 +100,14 @@ def test_a_lost_or_spoilt_cache_of_vectors_changes_no_answer(chyme: RunningChyme
 def _kill_when(chyme: RunningChyme, moment: Callable[[], bool]) -> None:
     process = chyme.start("digest")
 
-    def come() -> bool:
+    def reached() -> bool:
         assert process.poll() is None, chyme.said(process)
         return moment()
 
-    wait_until(come, PATIENCE)
+    wait_until(reached, PATIENCE)
     process.kill()
     process.wait(PATIENCE)
-    wait_until(lambda: not chyme.alive(), PATIENCE)  # children end when nobody listens any more
+    wait_until(lambda: not chyme.alive(), PATIENCE)  # children end when their parent is gone
 
 
 def _reads_the_long_text(chyme: RunningChyme) -> bool:
@@ -145,18 +145,18 @@ def _each_passage_is_there_once(chyme: RunningChyme) -> None:
         by_path.setdefault(path, []).append(tuple(passage))
     assert by_path.keys() == {*NOTES, "long.txt"}
     for path, known in by_path.items():
-        told = LONG if path == "long.txt" else NOTES[path]
+        text = LONG if path == "long.txt" else NOTES[path]
         assert {(passage[0], passage[5]) for passage in known} == {(embedder, 4 * size)}
         assert [passage[1] for passage in known] == list(range(len(known)))
-        assert len({passage[2] for passage in known}) == len(known), f"{path}: a passage stands there twice"
-        assert all(passage[4] == told[passage[2] : passage[3]] for passage in known)
+        assert len({passage[2] for passage in known}) == len(known), f"{path}: a passage is there twice"
+        assert all(passage[4] == text[passage[2] : passage[3]] for passage in known)
     assert len(by_path["long.txt"]) > 50
     missing = set(range(800)) - {n for n in range(800) for passage in by_path["long.txt"] if f"er {n}:" in passage[4]}
     assert not missing, "all of the long text is embedded"
 
 
 def _answers(chyme: RunningChyme, cache: Path | None) -> list[list[tuple[str, int, int]]]:
-    """What is found by meaning, by a chyme that was started for it; asked again once it has written its cache."""
+    """The hits by meaning from a newly started chyme; the same again once it has written its cache."""
     server = chyme.serve()
     _wait_for_meaning(server)
     found = [_found(server, question) for question in QUESTIONS]
@@ -178,14 +178,14 @@ def _wait_for_meaning(server: Server) -> None:
 
 
 def _ask(server: Server, question: str) -> dict[str, Any]:
-    told = server.http.get("/api/search", params={"q": question, "mode": "meaning"})
-    assert told.status_code == 200, told.text
-    answer: dict[str, Any] = told.json()
+    response = server.http.get("/api/search", params={"q": question, "mode": "meaning"})
+    assert response.status_code == 200, response.text
+    answer: dict[str, Any] = response.json()
     return answer
 
 
 def _scatter(state: Path, each: int) -> None:
-    """More passages for every file, with vectors around those it has: what many long notes would leave behind."""
+    """Add passages to every file, with vectors near its own, as many long notes would."""
     dice = numpy.random.default_rng(7)
     database = Database(state)
     embedder = embedders.get_serving(database.read())

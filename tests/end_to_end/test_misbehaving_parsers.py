@@ -1,4 +1,4 @@
-"""Parsers that crash, hang, eat, raise or lie harm nobody but their own file."""
+"""Parsers that crash, hang, use up memory, raise or return nonsense harm only their own file."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ EXPECTED = {
 }
 
 
-def test_misbehaving_parsers_fail_their_own_file_and_nobody_else(chyme: RunningChyme) -> None:
+def test_misbehaving_parsers_fail_only_their_own_file(chyme: RunningChyme) -> None:
     install(chyme.site, "wild_parsers", WILD, {"wild": "Wild"})
     chyme.settings["CHYME_PARSER_MEMORY_MB"] = "1024"
     for name in EXPECTED:
@@ -101,7 +101,7 @@ def test_misbehaving_parsers_fail_their_own_file_and_nobody_else(chyme: RunningC
     assert chyme.run("verify").code == 0
 
 
-def test_a_plugin_that_cannot_be_loaded_is_told_and_not_fatal(chyme: RunningChyme) -> None:
+def test_a_plugin_that_cannot_be_loaded_is_reported_and_not_fatal(chyme: RunningChyme) -> None:
     install(chyme.site, "broken_plugin", "raise RuntimeError('half installed')", {"broken": "Broken"})
     chyme.drop("note.md", "# A note")
 

@@ -1,4 +1,4 @@
-"""Whatever the umask, and whatever was there before: what chyme writes is for its owner alone."""
+"""Only the owner can access what chyme writes, for any umask and any earlier modes."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ def mode(path: Path) -> int:
 
 
 def readable_by_others(top: Path) -> list[str]:
-    """Every file and folder, the top one included, that others than the owner may use."""
+    """All files and folders, including the top one, that others than the owner may access."""
     return [f"{mode(path):04o} {path}" for path in (top, *top.rglob("*")) if mode(path) & OTHERS]
 
 
-def opened_up(top: Path) -> None:
+def make_world_readable(top: Path) -> None:
     for path in (top, *top.rglob("*")):
         path.chmod(0o755 if path.is_dir() else 0o644)
 
@@ -51,7 +51,7 @@ def test_the_state_of_a_vault_and_of_the_server_while_it_runs(chyme: RunningChym
         assert chyme.run("digest").code == 0
         assert readable_by_others(chyme.vault / ".chyme") == readable_by_others(server_dir) == []
         for folder in (chyme.vault / ".chyme", server_dir):
-            opened_up(folder)
+            make_world_readable(folder)
         before = mode(chyme.vault), mode(note)
         server = chyme.serve()
         chyme.drop("second.md", "hello again\n", still=False)
@@ -85,8 +85,8 @@ def test_exports_saved_artifacts_backups_and_what_is_restored(chyme: RunningChym
             ended = chyme.run("export", os.fspath(out), "--artifacts")
             assert ended.code == 0, ended.err
             assert readable_by_others(out) == []
-            opened_up(out)
-        assert mode(chyme.folder / "out") == 0o777  # it is not chyme's
+            make_world_readable(out)
+        assert mode(chyme.folder / "out") == 0o777  # this folder is not chyme's
         ended = chyme.run("show", "dot.png", "--save", os.fspath(saved))
         assert ended.code == 0, ended.err
         assert list(saved.iterdir())

@@ -1,4 +1,4 @@
-"""Pictures, scans, recordings and broken ones of each, through the front door."""
+"""Pictures, scans and recordings, whole and broken, through the real command and HTTP."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ WHOLE = {
 
 
 def bomb(side: int = 30_000) -> bytes:
-    """A PNG that says it is 900 megapixels large, in a few bytes."""
+    """A PNG of a few bytes that claims 900 megapixels."""
 
     def chunk(name: bytes, data: bytes) -> bytes:
         return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
@@ -55,7 +55,7 @@ def hashes(vault: Path) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def digested(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningChyme]:
-    """A vault with all of them, digested once."""
+    """A vault with all these files, digested once."""
     chyme = RunningChyme(tmp_path_factory.mktemp("pictures"))
     for name, sample in WHOLE.items():
         chyme.drop(name, (SAMPLES / sample).read_bytes())
@@ -71,15 +71,15 @@ def digested(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningChyme]
     assert chyme.close() == []
 
 
-def shown(chyme: RunningChyme, path: str) -> dict[str, Any]:
+def show(chyme: RunningChyme, path: str) -> dict[str, Any]:
     return chyme.run("show", path, "--json").json  # type: ignore[no-any-return]
 
 
-def digest(told: dict[str, Any], name: str) -> dict[str, Any]:
-    return next(one for one in told["digests"] if one["digester"] == name)
+def digest_of(details: dict[str, Any], name: str) -> dict[str, Any]:
+    return next(digest for digest in details["digests"] if digest["digester"] == name)
 
 
-def test_a_word_that_stands_only_in_a_photo_is_found_with_its_box(digested: RunningChyme) -> None:
+def test_a_word_that_appears_only_in_a_photo_is_found_with_its_box(digested: RunningChyme) -> None:
     (hit,) = digested.run("search", "quetzalpension", "--json").json["hits"]
     assert hit["path"] == "photos/sign.jpg"
     left, top, right, bottom = hit["place"]["box"]
@@ -96,7 +96,7 @@ def test_a_word_on_the_third_page_of_a_scan_is_found_on_that_page(digested: Runn
 
 
 def test_a_recording_is_found_by_its_tags(digested: RunningChyme) -> None:
-    tags = json.loads(digest(shown(digested, "music/cover.mp3"), "media-preview")["content"])["tags"]
+    tags = json.loads(digest_of(show(digested, "music/cover.mp3"), "media-preview")["content"])["tags"]
     hits = digested.run("search", tags["title"], "--json").json["hits"]
     assert "music/cover.mp3" in [hit["path"] for hit in hits]
 
@@ -107,60 +107,60 @@ def test_a_thing_in_a_picture_is_found_with_its_box(digested: RunningChyme) -> N
     hit = next(hit for hit in hits if hit["path"] == "photos/stop.jpg")
     boxed = [piece for piece in hit["passages"] if piece["source"] == "image-objects"]
     assert len(boxed[0]["place"]["box"]) == 4
-    caption = json.loads(digest(shown(digested, "photos/stop.jpg"), "image-captioning")["content"])
+    caption = json.loads(digest_of(show(digested, "photos/stop.jpg"), "image-captioning")["content"])
     assert caption["composed"] is True
     assert "stop sign" in caption["text"]
 
 
 @pytest.mark.skipif(path_of(OBJECTS) is None, reason="the detector's weights are missing: chyme weights objects")
-def test_objects_are_found_by_themselves_once_the_weights_have_come(tmp_path: Path) -> None:
+def test_objects_are_detected_without_a_request_once_the_weights_are_there(tmp_path: Path) -> None:
     chyme = RunningChyme(tmp_path)
     chyme.drop("stop.jpg", (SAMPLES / "scenes/stop.jpg").read_bytes())
     chyme.settings["CHYME_WEIGHTS_DIR"] = str(tmp_path / "nothing here")
     assert chyme.run("digest").code == 1
-    told = shown(chyme, "stop.jpg")
-    objects = digest(told, "image-objects")
+    details = show(chyme, "stop.jpg")
+    objects = digest_of(details, "image-objects")
     assert (objects["status"], objects["error_category"], objects["attempts"]) == ("failed", "unavailable", 0)
     assert "chyme weights objects" in objects["error"]
-    assert told["document"]["state"] == "completed"
-    assert json.loads(digest(told, "image-captioning")["content"])["composed"] is True
+    assert details["document"]["state"] == "completed"
+    assert json.loads(digest_of(details, "image-captioning")["content"])["composed"] is True
 
     del chyme.settings["CHYME_WEIGHTS_DIR"]
     assert chyme.run("digest").code == 0
-    told = shown(chyme, "stop.jpg")
-    assert digest(told, "image-objects")["status"] == "completed"
-    assert "stop sign" in json.loads(digest(told, "image-captioning")["content"])["text"]
+    details = show(chyme, "stop.jpg")
+    assert digest_of(details, "image-objects")["status"] == "completed"
+    assert "stop sign" in json.loads(digest_of(details, "image-captioning")["content"])["text"]
     assert chyme.close() == []
 
 
 @pytest.mark.parametrize("path", WHOLE)
-def test_every_whole_file_is_completed_and_has_a_face(digested: RunningChyme, path: str) -> None:
-    told = shown(digested, path)
-    assert told["document"]["state"] == "completed"
-    assert told["document"]["thumbnail"]
-    assert {one["status"] for one in told["digests"]} <= {"completed", "skipped", "failed"}
-    failed = [one for one in told["digests"] if one["status"] == "failed"]
-    assert [one["error_category"] for one in failed if one["error_category"] != "unavailable"] == []
+def test_every_whole_file_is_completed_and_has_a_thumbnail(digested: RunningChyme, path: str) -> None:
+    details = show(digested, path)
+    assert details["document"]["state"] == "completed"
+    assert details["document"]["thumbnail"]
+    assert {digest["status"] for digest in details["digests"]} <= {"completed", "skipped", "failed"}
+    failed = [digest for digest in details["digests"] if digest["status"] == "failed"]
+    assert [digest["error_category"] for digest in failed if digest["error_category"] != "unavailable"] == []
 
 
 def test_documents_keep_the_number_of_their_pages(digested: RunningChyme) -> None:
-    assert shown(digested, "scans/minutes.pdf")["document"]["pages"] == 3
+    assert show(digested, "scans/minutes.pdf")["document"]["pages"] == 3
 
 
 @pytest.mark.parametrize("name", BROKEN)
 def test_a_broken_file_says_what_is_wrong_and_keeps_its_name(digested: RunningChyme, name: str) -> None:
-    told = shown(digested, f"broken/{name}")
+    details = show(digested, f"broken/{name}")
     film = name.endswith(".mp4")
-    preview = digest(told, "media-preview" if film else "image-preview")
+    preview = digest_of(details, "media-preview" if film else "image-preview")
     assert (preview["status"], preview["error_category"], preview["attempts"]) == ("failed", "validation", 1)
     assert name in preview["error"]
-    assert told["document"]["title"] == ("empty" if film else name)  # of a film at least the name tells something
-    assert told["document"]["state"] == "failed"
-    assert digest(told, "search-keyword")["status"] == "completed"
+    assert details["document"]["title"] == ("empty" if film else name)  # for a film, at least the name says something
+    assert details["document"]["state"] == "failed"
+    assert digest_of(details, "search-keyword")["status"] == "completed"
     assert [hit["path"] for hit in digested.run("search", name, "--json").json["hits"]][:1] == [f"broken/{name}"]
 
 
-def test_status_tells_each_broken_file_once(digested: RunningChyme) -> None:
+def test_status_lists_each_broken_file_once(digested: RunningChyme) -> None:
     lines = [line for line in digested.run("status").out.splitlines() if line.startswith("validation: ")]
     assert sorted(line.split(": ")[1] for line in lines) == sorted(BROKEN)
     assert any(
@@ -168,13 +168,13 @@ def test_status_tells_each_broken_file_once(digested: RunningChyme) -> None:
     )
 
 
-def test_previews_are_given_out_by_command_and_http(digested: RunningChyme, tmp_path: Path) -> None:
+def test_previews_can_be_saved_by_command_and_fetched_by_http(digested: RunningChyme, tmp_path: Path) -> None:
     assert digested.run("show", "photos/travel.heic", "--save", str(tmp_path / "out")).code == 0
     preview = (tmp_path / "out" / "image-preview-preview.jpg").read_bytes()
     assert Image.open(io.BytesIO(preview)).format == "JPEG"
     again = digested.run("show", "photos/travel.heic", "--save", str(tmp_path / "out"))
     assert (again.code, "is there already" in again.err) == (2, True)
-    name = digest(shown(digested, "photos/travel.heic"), "image-preview")["sqlar_name"]
+    name = digest_of(show(digested, "photos/travel.heic"), "image-preview")["sqlar_name"]
     server = digested.serve()
     http = server.http
     answer = http.get(f"/api/artifacts/{name}")

@@ -1,4 +1,4 @@
-"""A digester from outside: what it declares is enough to be searched, shown and counted."""
+"""A digester of a plug-in: its declaration is enough for its output to be searched, displayed and counted."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Lost(Digester):
 '''
 
 
-def test_the_output_of_a_plug_in_is_searched_shown_and_counted_by_what_it_declares(chyme: RunningChyme) -> None:
+def test_the_output_of_a_plug_in_is_searched_displayed_and_counted_by_its_declaration(chyme: RunningChyme) -> None:
     install(chyme.site, "logbook_digester", LOGBOOK, {"logbook": "Logbook", "lost": "Lost"})
     chyme.drop(
         "voyage.logbook", b"\0\1The second voyage\nThe **barometer** fell, and we made for the harbour of Kinsale."
@@ -60,7 +60,7 @@ def test_the_output_of_a_plug_in_is_searched_shown_and_counted_by_what_it_declar
 
     [hit] = chyme.run("search", "barometer Kinsale", "--json").json["hits"]
     assert (hit["path"], hit["title"]) == ("voyage.logbook", "The second voyage")
-    assert [(one["source"], one["place"]["page"]) for one in hit["passages"]] == [("logbook", 7)]
+    assert [(passage["source"], passage["place"]["page"]) for passage in hit["passages"]] == [("logbook", 7)]
 
     documents = dict(chyme.rows("SELECT path, state FROM documents JOIN files ON files.id = documents.file_id"))
     assert documents == {"voyage.logbook": "completed", "torn.logbook": "failed"}
@@ -69,6 +69,6 @@ def test_the_output_of_a_plug_in_is_searched_shown_and_counted_by_what_it_declar
 
     server = chyme.serve()
     page = server.http.get("/ui/file/content", params={"path": "voyage.logbook", "digester": "logbook"})
-    assert "<strong>barometer</strong>" in page.text, "shown as the Markdown that it is"
+    assert "<strong>barometer</strong>" in page.text, "rendered as Markdown"
     assert "page 7" in server.http.get("/ui/vault", params={"q": "barometer"}).text
     assert server.end(signal.SIGTERM) == 0

@@ -1,4 +1,4 @@
-"""A vault on a disk that cannot be written: one sentence with the way out, and what is known can still be read."""
+"""A vault on a disk that cannot be written: one sentence with the way out, and known data can still be read."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture
 def seal(chyme: RunningChyme) -> Iterator[object]:
-    """Makes a folder read-only: by a mount as root, whom modes do not stop, else by its modes."""
+    """Makes a folder read-only: with a mount for root, whom modes do not stop, otherwise with its modes."""
     sealed: list[Path] = []
 
     def make_read_only(folder: Path) -> None:
@@ -56,7 +56,7 @@ def assert_refused(ended: Ended) -> None:
     assert "read-only" in ended.err and "state_dir (CHYME_STATE_DIR)" in ended.err
 
 
-def test_a_folder_where_nothing_can_be_made_is_told_and_state_dir_helps(chyme: RunningChyme, seal: object) -> None:
+def test_a_folder_that_cannot_be_written_is_reported_and_state_dir_helps(chyme: RunningChyme, seal: object) -> None:
     chyme.drop("note.md", "# Note\n\nmarigold")
     seal(chyme.vault)  # type: ignore[operator]
     for command in ("digest", "serve"):
@@ -66,7 +66,7 @@ def test_a_folder_where_nothing_can_be_made_is_told_and_state_dir_helps(chyme: R
     assert "note.md" in chyme.run("search", "marigold", env=elsewhere).out
 
 
-def test_what_is_known_of_a_read_only_vault_can_be_read(chyme: RunningChyme, seal: object) -> None:
+def test_a_digested_vault_can_be_read_when_it_is_read_only(chyme: RunningChyme, seal: object) -> None:
     chyme.drop("note.md", "# Note\n\nmarigold")
     assert chyme.run("digest").code == 0
     before = sorted(path.name for path in (chyme.vault / ".chyme").iterdir())
@@ -86,7 +86,7 @@ def test_what_is_known_of_a_read_only_vault_can_be_read(chyme: RunningChyme, sea
     assert sorted(path.name for path in (chyme.vault / ".chyme").iterdir()) == before
 
 
-def test_the_journal_of_a_chyme_that_was_killed_is_read_as_well(chyme: RunningChyme, seal: object) -> None:
+def test_the_journal_of_a_killed_chyme_is_read_as_well(chyme: RunningChyme, seal: object) -> None:
     chyme.drop("note.md", "# Note\n\nmarigold")
     assert chyme.run("digest").code == 0
     state = chyme.vault / ".chyme"
@@ -98,5 +98,5 @@ def test_the_journal_of_a_chyme_that_was_killed_is_read_as_well(chyme: RunningCh
     for end in ("", "-wal", "-shm"):
         shutil.move(f"{chyme.folder / 'copy'}{end}", f"{state / 'vault.db'}{end}")
     seal(chyme.vault)  # type: ignore[operator]
-    shown = chyme.run("show", "note.md")
-    assert "Flowers of the field" in shown.out, shown
+    ended = chyme.run("show", "note.md")
+    assert "Flowers of the field" in ended.out, ended

@@ -38,22 +38,22 @@ def test_a_small_model_of_our_own_classifies_and_a_private_file_may_go_there(chy
     }
     for name, text in TEXTS.items():
         chyme.drop(name, text)
-    (chyme.vault / ".chymeprivate").write_text("letter.txt\n")  # nothing leaves this machine, so it may be asked
+    (chyme.vault / ".chymeprivate").write_text("letter.txt\n")  # nothing leaves this machine, so the model may see it
     ended = chyme.run("digest", "--no-wait", seconds=280)
     assert ended.code == 0, ended.err
 
-    asked = chyme.rows("SELECT digester, host, model, outcome, tokens_in, tokens_out FROM ai_calls")
-    assert asked, "nobody was asked"
-    assert {(digester, outcome) for digester, _, _, outcome, _, _ in asked} <= {
+    calls = chyme.rows("SELECT digester, host, model, outcome, tokens_in, tokens_out FROM ai_calls")
+    assert calls, "no model was called"
+    assert {(digester, outcome) for digester, _, _, outcome, _, _ in calls} <= {
         ("classify-document", "answered"),
         ("classify-document", "cancelled"),
     }
-    assert all(tokens_in and tokens_out for *_, outcome, tokens_in, tokens_out in asked if outcome == "answered")
+    assert all(tokens_in and tokens_out for *_, outcome, tokens_in, tokens_out in calls if outcome == "answered")
     for name in TEXTS:
-        shown: dict[str, Any] = chyme.run("show", name, "--json").json
-        digest = next(one for one in shown["digests"] if one["digester"] == "classify-document")
-        found = from_json(digest["content"])  # whoever answered: what is kept has the shape that is promised
+        details: dict[str, Any] = chyme.run("show", name, "--json").json
+        digest = next(digest for digest in details["digests"] if digest["digester"] == "classify-document")
+        found = from_json(digest["content"])  # the stored answer has the promised shape, from either engine
         assert found.title
         assert found.engine in (SMOLLM2.engine, "local")
-        assert shown["document"]["state"] == ("completed" if found.engine != "local" else "needs-classification")
+        assert details["document"]["state"] == ("completed" if found.engine != "local" else "needs-classification")
         assert json.loads(digest["content"])["tags"] is not None

@@ -1,4 +1,4 @@
-"""A plug-in that was removed is not waited for; when it is back, its work is done."""
+"""chyme does not wait for a removed plug-in; when the plug-in is back, its work is done."""
 
 from __future__ import annotations
 

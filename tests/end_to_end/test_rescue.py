@@ -1,4 +1,4 @@
-"""chyme rescue: what people decided and what the web left survives a damaged database."""
+"""chyme rescue: what people set by hand and what was captured from the web survives a damaged database."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def run(root: Path, command: str, *arguments: str) -> Result:
     return CliRunner().invoke(main, [command, "--vault", os.fspath(root), *arguments], env=environment(root))
 
 
-def rescued(root: Path, *arguments: str) -> Any:
+def rescue(root: Path, *arguments: str) -> Any:
     answer = run(root, "rescue", "--json", *arguments)
     assert answer.exit_code == 0, answer.output
     return json.loads(answer.stdout)
@@ -61,7 +61,7 @@ def database_of(root: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def known(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A vault about which people and the web have said much."""
+    """A vault with many edits by hand and captures from the web."""
     root = tmp_path_factory.mktemp("known") / "vault"
     root.mkdir()
     for number in range(30):
@@ -94,8 +94,10 @@ def known(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 app.rules,
                 link,
                 [
-                    Capture(OldDigest(one.output.name, one.output.content, one.content_hash, "recipe", "input"), one)
-                    for one in prepared
+                    Capture(
+                        OldDigest(part.output.name, part.output.content, part.content_hash, "recipe", "input"), part
+                    )
+                    for part in prepared
                 ],
                 now,
             )
@@ -113,14 +115,14 @@ def vault(known: Path, tmp_path: Path) -> Path:
 
 def assert_everything_is_back(root: Path) -> None:
     with open_app(root) as app:
-        shown = app.edits.get("note 1.md").document
-        assert (shown.title, shown.date) == ("Counting nuts", "2026-04")
+        document = app.edits.get("note 1.md").document
+        assert (document.title, document.date) == ("Counting nuts", "2026-04")
         assert app.edits.get("note 2.md").document.tags == ("garden",)
         db = app.database.read()
         link = app.open_vault.files_below(["page.url"])[0]
         assert tags.rules(db) == {"Nut": "Nuts"}
         ada = people.by_name(db, "ada")
-        assert ada is not None and [one.path for one in voices.of_person(db, ada.id)] == ["note 3.md"]
+        assert ada is not None and [voice.path for voice in voices.of_person(db, ada.id)] == ["note 3.md"]
         assert digests.content(db, link.id, "url-crawl-content") == PAGE
         assert artifacts.of_digest(db, "page.url", "url-crawl-html") == {"page.html": COPY}
         assert db.execute("SELECT outcome, count(*) FROM ai_calls").fetchall() == [("lost", 1)]
@@ -133,40 +135,40 @@ def failed_digests(vault: Path) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("how", ["header", "schema"])
-def test_everything_a_person_decided_survives_a_lost_beginning(vault: Path, how: str) -> None:
+def test_everything_set_by_hand_survives_a_lost_beginning(vault: Path, how: str) -> None:
     with closing(sqlite3.connect(database_of(vault))) as db:
         identity = vault_properties.value_of(db, "identity")
     REFUSED[how][0](database_of(vault))
     damaged = database_of(vault).read_bytes()
 
-    told = rescued(vault, "--yes")
+    report = rescue(vault, "--yes")
 
-    assert told["found"] == FOUND == told["saved"]
-    assert told["files"] == 31
-    (aside,) = told["aside"]
+    assert report["found"] == FOUND == report["saved"]
+    assert report["files"] == 31
+    (aside,) = report["aside"]
     assert Path(aside).read_bytes() == damaged and Path(aside).parent == database_of(vault).parent
     with closing(sqlite3.connect(database_of(vault))) as db:
         assert vault_properties.value_of(db, "identity") == identity, "accounts keep their rights"
     assert_everything_is_back(vault)
     assert not list((vault / ".chyme").glob(f"{PREFIX}*"))
-    assert run(vault, "digest").exit_code == 1, "the picture of a page that may not be fetched cannot be made again"
+    assert run(vault, "digest").exit_code == 1, "without fetching the page, its screenshot cannot be made"
     assert failed_digests(vault) == [("page.url", "url-crawl-screenshot")]
     assert run(vault, "verify").stdout == "all is well\n"
     assert_everything_is_back(vault)
 
 
 @pytest.mark.parametrize("how", [*REFUSED, "pages"])
-def test_after_any_damage_there_is_a_vault_again_that_agrees_with_itself(vault: Path, how: str) -> None:
+def test_after_any_damage_rescue_makes_a_consistent_vault(vault: Path, how: str) -> None:
     (REFUSED[how][0] if how in REFUSED else damaging.overwrite_pages)(database_of(vault))
-    dry = rescued(vault, "--dry-run")
-    told = rescued(vault, "--yes")
-    assert told["problem"] and dry["found"] == told["found"] and not dry["saved"]
-    assert all(told["saved"][kind] <= count for kind, count in told["found"].items())
-    assert told["files"] == 31
+    dry = rescue(vault, "--dry-run")
+    report = rescue(vault, "--yes")
+    assert report["problem"] and dry["found"] == report["found"] and not dry["saved"]
+    assert all(report["saved"][kind] <= count for kind, count in report["found"].items())
+    assert report["files"] == 31
     assert run(vault, "verify").stdout == "all is well\n"
 
 
-def test_what_stands_only_in_the_journal_is_read(vault: Path) -> None:
+def test_data_that_is_only_in_the_journal_is_read(vault: Path) -> None:
     with closing(sqlite3.connect(database_of(vault))) as db:
         db.execute("UPDATE edits SET value = '\"Walnuts\"' WHERE field = 'title'")
         db.commit()
@@ -175,27 +177,27 @@ def test_what_stands_only_in_the_journal_is_read(vault: Path) -> None:
     for end in ("", "-wal"):
         shutil.move(vault.parent / f"copy.db{end}", f"{database_of(vault)}{end}")
     damaging.overwrite_header(database_of(vault))
-    rescued(vault, "--yes")
+    rescue(vault, "--yes")
     with open_app(vault) as app:
         assert app.edits.get("note 1.md").document.title == "Walnuts"
 
 
-def test_what_is_not_whole_is_not_kept(vault: Path) -> None:
+def test_damaged_captures_are_not_saved(vault: Path) -> None:
     at = database_of(vault).read_bytes().index(b"What stood there about walnuts. " * 20)
     damaging.overwrite(database_of(vault), at, b"Something else")
     damaging.overwrite_header(database_of(vault))
-    told = rescued(vault, "--yes")
-    assert (told["found"]["captures"], told["saved"]["captures"]) == (2, 1)
+    report = rescue(vault, "--yes")
+    assert (report["found"]["captures"], report["saved"]["captures"]) == (2, 1)
 
 
-def test_a_healthy_database_is_left_alone_unless_one_insists(vault: Path) -> None:
+def test_a_healthy_database_is_left_alone_without_force(vault: Path) -> None:
     answer = run(vault, "rescue", "--yes")
     assert answer.exit_code == 2 and "is not damaged" in answer.stderr
-    assert rescued(vault, "--yes", "--force")["saved"] == FOUND
+    assert rescue(vault, "--yes", "--force")["saved"] == FOUND
     assert_everything_is_back(vault)
 
 
-def test_a_person_is_asked_first(vault: Path) -> None:
+def test_rescue_asks_for_confirmation_first(vault: Path) -> None:
     damaging.overwrite_header(database_of(vault))
     before = database_of(vault).read_bytes()
     answer = CliRunner().invoke(main, ["rescue", "--vault", os.fspath(vault)], input="n\n", env=environment(vault))
@@ -204,16 +206,16 @@ def test_a_person_is_asked_first(vault: Path) -> None:
 
 
 def test_nothing_is_rescued_while_another_process_has_the_database_open(vault: Path) -> None:
-    held = "import sqlite3, sys; db = sqlite3.connect(sys.argv[1]); db.execute('SELECT * FROM marks').fetchall();"
-    held += "print('open', flush=True); sys.stdin.read()"
-    command = [sys.executable, "-c", held, os.fspath(database_of(vault))]
+    script = "import sqlite3, sys; db = sqlite3.connect(sys.argv[1]); db.execute('SELECT * FROM marks').fetchall();"
+    script += "print('open', flush=True); sys.stdin.read()"
+    command = [sys.executable, "-c", script, os.fspath(database_of(vault))]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
         assert holder.stdout is not None and holder.stdout.readline() == b"open\n"
         damaging.overwrite_schema(database_of(vault))
         answer = run(vault, "rescue", "--yes")
         assert answer.exit_code == 2 and "is open in another chyme process" in answer.stderr
         holder.communicate()
-    assert rescued(vault, "--yes")["saved"] == FOUND
+    assert rescue(vault, "--yes")["saved"] == FOUND
 
 
 def test_a_rescue_that_is_killed_loses_nothing(vault: Path) -> None:
@@ -224,7 +226,7 @@ def test_a_rescue_that_is_killed_loses_nothing(vault: Path) -> None:
         wait_until(lambda: list((vault / ".chyme").glob(f"{PREFIX}*/new/vault.db")), 60)
         process.send_signal(signal.SIGKILL)
     assert database_of(vault).read_bytes() == before
-    assert rescued(vault, "--yes")["saved"] == FOUND
+    assert rescue(vault, "--yes")["saved"] == FOUND
     assert_everything_is_back(vault)
     assert not list((vault / ".chyme").glob(f"{PREFIX}*"))
 
@@ -241,17 +243,17 @@ def test_a_rescue_killed_at_the_last_moment_still_finds_the_journal(vault: Path)
     shutil.move(vault.parent / "copy.db-wal", f"{aside}-wal")
     damaging.overwrite_header(database_of(vault))
     os.link(database_of(vault), aside)
-    rescued(vault, "--yes")
+    rescue(vault, "--yes")
     with open_app(vault) as app:
         assert app.edits.get("note 1.md").document.title == "Walnuts"
 
 
-def test_where_there_is_no_database_there_is_nothing_to_rescue(tmp_path: Path) -> None:
+def test_without_a_database_there_is_nothing_to_rescue(tmp_path: Path) -> None:
     answer = run(tmp_path, "rescue")
     assert answer.exit_code == 2 and "there is no database to rescue" in answer.stderr
 
 
-def test_rows_that_no_database_of_ours_would_take_are_left_out_and_the_others_kept(vault: Path) -> None:
+def test_rows_that_violate_our_constraints_are_left_out_and_the_others_saved(vault: Path) -> None:
     with closing(sqlite3.connect(database_of(vault), isolation_level=None)) as db:
         db.execute("PRAGMA ignore_check_constraints = ON")
         (file_id,) = db.execute("SELECT id FROM files WHERE path = 'note 3.md'").fetchone()
@@ -272,16 +274,16 @@ def test_rows_that_no_database_of_ours_would_take_are_left_out_and_the_others_ke
         )
     damaging.overwrite_header(database_of(vault))
 
-    told = rescued(vault, "--yes")
+    report = rescue(vault, "--yes")
 
-    lost = {kind: told["found"][kind] - told["saved"][kind] for kind in FOUND}
+    lost = {kind: report["found"][kind] - report["saved"][kind] for kind in FOUND}
     assert lost == {"edits": 1, "tag_rules": 1, "people": 1, "voices": 2, "captures": 1, "renames": 0, "ai_calls": 1}
     with open_app(vault) as app:
         assert app.edits.get("note 1.md").document.title == "Counting nuts"
         assert app.documents.problems() == []
 
 
-def test_a_file_that_is_there_keeps_its_own_edits_and_voices_also_beside_a_copy_that_is_gone(vault: Path) -> None:
+def test_a_file_keeps_its_own_edits_and_voices_though_a_copy_of_it_is_gone(vault: Path) -> None:
     (vault / "copy.md").write_bytes((vault / "note 3.md").read_bytes())
     with open_app(vault) as app:
         app.scan_and_settle()
@@ -297,7 +299,7 @@ def test_a_file_that_is_there_keeps_its_own_edits_and_voices_also_beside_a_copy_
     (vault / "copy.md").unlink()
     damaging.overwrite_header(database_of(vault))
 
-    rescued(vault, "--yes")
+    rescue(vault, "--yes")
 
     with open_app(vault) as app:
         assert app.edits.get("note 3.md").document.title == "The original"

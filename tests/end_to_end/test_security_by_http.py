@@ -1,7 +1,7 @@
-"""What went wrong elsewhere, point by point, asked of the real server: two vaults, people with different rights.
+"""Faults of other software, tried point by point on the real server: two vaults, users with different rights.
 
 The numbers are those of the checklist in docs/security.md. Points that no request can touch (parsers, models, the
-crawler) have their tests where these live.
+crawler) are tested next to those parts.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ HOSTILE = '"><script>alert(4)</script>.txt'
 
 
 class Markup(HTMLParser):
-    """What a page must not hold: scripts, styles and frames of its own, handlers, and addresses that lead elsewhere."""
+    """What a page must not contain: inline scripts and styles, frames, handlers, and addresses that lead elsewhere."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -47,16 +47,16 @@ class Markup(HTMLParser):
 
 @dataclass(frozen=True)
 class Place:
-    """The server, whom it knows, and what they may."""
+    """The server, and the credentials of its users."""
 
     address: str
     writer: dict[str, str]
     reader: dict[str, str]  # of the vault `open` alone
     chyme: RunningChyme
 
-    def ask(self, who: dict[str, str] | None, path: str, method: str = "GET", **more: Any) -> httpx.Response:
-        headers = {**(who or {}), **more.pop("headers", {})}
-        return httpx.request(method, self.address + path, headers=headers, timeout=300, trust_env=False, **more)
+    def ask(self, who: dict[str, str] | None, path: str, method: str = "GET", **options: Any) -> httpx.Response:
+        headers = {**(who or {}), **options.pop("headers", {})}
+        return httpx.request(method, self.address + path, headers=headers, timeout=300, trust_env=False, **options)
 
 
 @pytest.fixture(scope="module")
@@ -111,9 +111,9 @@ def test_point_4_files_have_an_allowed_type_and_are_not_sniffed(place: Place, na
     answer = place.ask(place.reader, f"/v/vault/api/raw/{name}")
     assert answer.status_code == 200
     assert answer.headers["x-content-type-options"] == "nosniff"
-    told = answer.headers["content-type"].partition(";")[0]
-    assert told in ("application/octet-stream", "text/plain", "application/pdf")
-    if told == "application/octet-stream":
+    media_type = answer.headers["content-type"].partition(";")[0]
+    assert media_type in ("application/octet-stream", "text/plain", "application/pdf")
+    if media_type == "application/octet-stream":
         assert answer.headers["content-disposition"].startswith("attachment")
 
 
@@ -139,14 +139,14 @@ def test_point_5_no_markup_of_files_reaches_a_page(place: Place, path: str) -> N
         "/api/jobs", "/api/trash", "/api/settings", "/openapi.json", "/file/diary.txt", "/activity", "/api/nothing",
     ],
 )  # fmt: skip
-def test_point_6_a_vault_that_is_closed_to_somebody_does_not_exist_for_them(place: Place, path: str) -> None:
+def test_point_6_a_vault_closed_to_a_user_does_not_exist_for_that_user(place: Place, path: str) -> None:
     closed, nowhere = (place.ask(place.reader, f"/v/{name}{path}") for name in ("closed", "nowhere"))
     assert closed.status_code == nowhere.status_code == 404
     assert closed.content.replace(b"closed", b"") == nowhere.content.replace(b"nowhere", b"")
     assert place.ask(None, f"/v/closed{path}").status_code in (302, 303, 401)
 
 
-def test_point_6_counts_names_and_metrics_tell_only_of_open_vaults(place: Place) -> None:
+def test_point_6_counts_names_and_metrics_cover_only_open_vaults(place: Place) -> None:
     assert "closed" not in place.ask(place.reader, "/api/vaults").text
     metrics = place.ask(place.reader, "/metrics").text
     assert 'vault="vault"' in metrics
@@ -165,12 +165,12 @@ def test_point_6_counts_names_and_metrics_tell_only_of_open_vaults(place: Place)
         ("POST", "/api/ai/pause"), ("DELETE", "/api/digesters/tags/digests"),
     ],
 )  # fmt: skip
-def test_point_6_who_may_read_may_change_nothing(place: Place, method: str, path: str) -> None:
+def test_point_6_a_reader_may_change_nothing(place: Place, method: str, path: str) -> None:
     assert place.ask(place.reader, "/v/vault" + path, method, json={}).status_code == 403
 
 
 @pytest.mark.parametrize("field", ["path", "state", "hash", "id", "summary", "vanished_at"])
-def test_point_7_what_may_not_be_set_is_refused(place: Place, field: str) -> None:
+def test_point_7_fields_that_may_not_be_set_are_refused(place: Place, field: str) -> None:
     answer = place.ask(place.writer, "/v/vault/api/files/note.md", "PATCH", json={field: "x"})
     assert answer.status_code == 422
 
@@ -201,7 +201,7 @@ def test_point_8_an_upload_stays_inside(place: Place, name: str) -> None:
     assert not (place.chyme.vault / ".chyme/escape.txt").exists()
 
 
-def test_point_10_beyond_loopback_nobody_serves_without_accounts(place: Place, tmp_path: Path) -> None:
+def test_point_10_beyond_loopback_serving_needs_accounts(place: Place, tmp_path: Path) -> None:
     vault = tmp_path / "alone"
     vault.mkdir()
     refused = place.chyme.run(
@@ -250,7 +250,7 @@ def test_point_16_no_column_comes_from_outside(place: Place, sort: str) -> None:
     assert place.ask(place.reader, "/v/vault/api/files", params={"sort": sort}).status_code == 422
 
 
-def test_point_19_another_sites_page_cannot_act_for_somebody(place: Place) -> None:
+def test_point_19_another_sites_page_cannot_act_for_a_user(place: Place) -> None:
     with httpx.Client(base_url=place.address, trust_env=False) as browser:
         entered = browser.post("/login", data={"name": "ada", "password": PASSWORD}, headers={"Origin": place.address})
         assert entered.status_code == 303
@@ -270,11 +270,11 @@ def test_point_19_another_sites_page_cannot_act_for_somebody(place: Place) -> No
 
 
 @pytest.mark.parametrize("host", ["evil.invalid", "127.0.0.1.evil.invalid", "localhost.evil.invalid", "192.0.2.1", ""])
-def test_point_19_a_name_that_leads_here_by_a_strangers_will_is_refused(place: Place, host: str) -> None:
+def test_point_19_a_foreign_host_name_that_leads_here_is_refused(place: Place, host: str) -> None:
     assert place.ask(place.writer, "/api/vaults", headers={"Host": host}).status_code in (400, 403, 421)
 
 
-def test_point_20_guessing_is_slowed_and_a_free_header_does_not_help(place: Place) -> None:
+def test_point_20_guessing_is_slowed_and_a_forged_header_does_not_help(place: Place) -> None:
     seen = []
     for number in range(12):
         answer = place.ask(
@@ -286,7 +286,7 @@ def test_point_20_guessing_is_slowed_and_a_free_header_does_not_help(place: Plac
     assert "retry-after" in answer.headers
 
 
-def test_point_21_errors_tell_nothing_of_the_inside(place: Place) -> None:
+def test_point_21_errors_reveal_no_internals(place: Place) -> None:
     for path in (
         "/v/vault/api/files/nowhere",
         "/v/vault/api/search?limit=x&q=a",
@@ -301,15 +301,15 @@ def test_point_21_errors_tell_nothing_of_the_inside(place: Place) -> None:
             assert inside not in answer.text
 
 
-def test_point_21_no_secret_is_logged_or_told(place: Place) -> None:
+def test_point_21_no_secret_is_logged_or_sent(place: Place) -> None:
     secrets = [place.writer["Authorization"][7:], place.reader["Authorization"][7:], PASSWORD]
-    said = "".join(path.read_text(errors="replace") for path in place.chyme.folder.glob("said-*.txt"))
-    told = (
-        said + place.ask(place.writer, "/v/vault/api/settings").text + place.ask(place.writer, "/v/vault/settings").text
+    logs = "".join(path.read_text(errors="replace") for path in place.chyme.folder.glob("said-*.txt"))
+    visible = (
+        logs + place.ask(place.writer, "/v/vault/api/settings").text + place.ask(place.writer, "/v/vault/settings").text
     )
-    assert not [secret for secret in secrets if secret in told]
-    kept = (place.chyme.folder / "server" / "server.db").read_bytes()
-    assert not [secret for secret in secrets if secret.encode() in kept]
+    assert not [secret for secret in secrets if secret in visible]
+    stored = (place.chyme.folder / "server" / "server.db").read_bytes()
+    assert not [secret for secret in secrets if secret.encode() in stored]
     assert (place.chyme.folder / "server" / "server.db").stat().st_mode & 0o077 == 0
 
 

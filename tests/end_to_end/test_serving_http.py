@@ -1,4 +1,4 @@
-"""A serving chyme: what it answers, what it refuses, and that wishes are kept."""
+"""A serving chyme: what it answers, what it refuses, and that requests are stored."""
 
 from __future__ import annotations
 
@@ -59,8 +59,8 @@ def http(serving: tuple[RunningChyme, Server]) -> httpx.Client:
     return serving[1].http
 
 
-def digest_of(shown: dict[str, Any], name: str) -> dict[str, Any]:
-    return next(digest for digest in shown["digests"] if digest["digester"] == name)
+def digest_of(details: dict[str, Any], name: str) -> dict[str, Any]:
+    return next(digest for digest in details["digests"] if digest["digester"] == name)
 
 
 def test_health_and_status(http: httpx.Client) -> None:
@@ -72,11 +72,11 @@ def test_health_and_status(http: httpx.Client) -> None:
     assert status["paused"] is None
 
 
-def test_a_file_can_be_shown_under_any_name(http: httpx.Client) -> None:
-    shown = http.get("/api/digest/papers/contract.pdf").json()
-    assert shown["file"]["path"] == "papers/contract.pdf"
-    assert shown["document"]["state"] == "completed"
-    assert digest_of(shown, "doc-to-markdown")["status"] == "completed"
+def test_a_file_is_answered_for_under_any_name(http: httpx.Client) -> None:
+    details = http.get("/api/digest/papers/contract.pdf").json()
+    assert details["file"]["path"] == "papers/contract.pdf"
+    assert details["document"]["state"] == "completed"
+    assert digest_of(details, "doc-to-markdown")["status"] == "completed"
     note = http.get("/api/digest/notes/k%C3%A4se%20%26%20brot.md").json()
     assert note["document"]["title"] == "Käse"
 
@@ -117,7 +117,7 @@ def test_post_without_waiting_answers_202_and_the_work_is_done(http: httpx.Clien
 @pytest.mark.parametrize(
     "path", ["nowhere.md", "../outside.md", "%2e%2e/%2e%2e/etc/passwd", ".chyme/vault.db", "papers", "%2Fetc%2Fpasswd"]
 )
-def test_what_is_no_file_of_the_vault_is_404(http: httpx.Client, path: str) -> None:
+def test_a_path_that_is_not_a_file_of_the_vault_is_404(http: httpx.Client, path: str) -> None:
     for answer in (http.get(f"/api/digest/{path}"), http.post(f"/api/digest/{path}")):
         assert answer.status_code == 404, answer.text
 
@@ -153,19 +153,19 @@ def test_a_note_dropped_while_serving_is_found_within_seconds(chyme: RunningChym
     wait_until(lambda: http.get("/api/search", params={"q": "zugzwang"}).json()["total"] == 0)
 
 
-def test_a_wish_for_a_busy_file_is_kept_and_waited_for(chyme: RunningChyme, http: httpx.Client) -> None:
+def test_a_request_for_a_busy_file_is_stored_and_waits_for_its_own_run(chyme: RunningChyme, http: httpx.Client) -> None:
     chyme.drop("slow one.txt", "1.5")
     wait_until(
         lambda: _at_work(http, "slow one.txt", "sleepy")
-    )  # a wish that comes before it began makes one run of two
+    )  # a request before the first run begins would be merged with it
     began = time.monotonic()
-    shown = http.post("/api/digest/slow%20one.txt").json()
+    details = http.post("/api/digest/slow%20one.txt").json()
     assert time.monotonic() - began > 1.5, "it did not wait for its own run"
-    assert digest_of(shown, "sleepy")["status"] == "completed"
+    assert digest_of(details, "sleepy")["status"] == "completed"
     runs = chyme.rows(
         "SELECT count(*) FROM events WHERE path = 'slow one.txt' AND digester = 'sleepy' AND status = 'in-progress'"
     )
-    assert runs == [(2,)], "the run under way, and the one that was wished for"
+    assert runs == [(2,)], "the run under way, and the requested one"
     assert chyme.rows("SELECT count(*) FROM requests") == [(0,)]
 
 

@@ -24,19 +24,19 @@ by_meaning = path_of(EMBEDDING) is not None
 
 
 class SilentModel:
-    """A provider that takes every question and answers none until it is let."""
+    """A provider that accepts every question and answers none until it is released."""
 
     def __init__(self) -> None:
-        self.let = threading.Event()
+        self.released = threading.Event()
         self.server = ModelServer(self._answer)
 
-    def _answer(self, _asked: Asked) -> Answer:
-        self.let.wait(SECONDS * 4)
+    def _answer(self, _request: Asked) -> Answer:
+        self.released.wait(SECONDS * 4)
         return hangs()
 
     @property
     def open_calls(self) -> int:
-        return sum(asked.ended is None for asked in self.server.requests)
+        return sum(request.ended is None for request in self.server.requests)
 
 
 @pytest.fixture
@@ -52,68 +52,68 @@ def silent(chyme: RunningChyme) -> Iterator[SilentModel]:
         try:
             yield model
         finally:
-            model.let.set()
+            model.released.set()
 
 
 def finds(server: Server, words: str, path: str, mode: str = "words") -> bool:
-    told = server.http.get("/api/search", params={"q": words, "mode": mode}).json()
-    return path in [hit["path"] for hit in told["hits"]]
+    answer = server.http.get("/api/search", params={"q": words, "mode": mode}).json()
+    return path in [hit["path"] for hit in answer["hits"]]
 
 
-def found_while_silent(chyme: RunningChyme, silent: SilentModel, path: str, words: str, meaning: str) -> dict[str, str]:
-    """Have the file found by words, and by meaning, and its model asked; then the status of each of its digests."""
+def statuses_while_silent(
+    chyme: RunningChyme, silent: SilentModel, path: str, words: str, meaning: str
+) -> dict[str, str]:
+    """Wait until the file is found by words and by meaning and its model is called; return each digest's status."""
     server = chyme.serve()
     wait_until(lambda: finds(server, words, path), SECONDS)
     if by_meaning:
         wait_until(lambda: finds(server, meaning, path, "meaning"), SECONDS)
     wait_until(lambda: silent.open_calls, SECONDS)
 
-    assert [asked.ended for asked in silent.server.requests] == [None] * silent.server.count, "it was answered"
+    assert [request.ended for request in silent.server.requests] == [None] * silent.server.count, "it was answered"
     assert finds(server, words, path)
     state = dict(chyme.rows("SELECT digester, status FROM digests WHERE file_path = ?", path))
     assert state["search-keyword"] == "completed"
-    silent.let.set()
+    silent.released.set()
     server.end(signal.SIGTERM)
     return state
 
 
 def test_a_note_is_found_while_the_call_is_open(chyme: RunningChyme, silent: SilentModel) -> None:
     chyme.drop("plumber.txt", NOTE)
-    state = found_while_silent(chyme, silent, "plumber.txt", "thermostat", "repair of the heating")
+    state = statuses_while_silent(chyme, silent, "plumber.txt", "thermostat", "repair of the heating")
     assert state["classify-document"] == "in-progress"
 
 
 def test_a_pdf_is_found_while_the_call_is_open(chyme: RunningChyme, silent: SilentModel) -> None:
     chyme.drop("contract.pdf", (SAMPLES / "contract.pdf").read_bytes())
-    state = found_while_silent(chyme, silent, "contract.pdf", "lighthouse", "lighthouse")
+    state = statuses_while_silent(chyme, silent, "contract.pdf", "lighthouse", "lighthouse")
     assert state["classify-document"] == "in-progress"
 
 
-def test_a_picture_is_found_by_the_words_in_it_while_nobody_describes_it(
-    chyme: RunningChyme, silent: SilentModel
-) -> None:
+def test_a_picture_is_found_by_the_words_in_it_before_it_is_described(chyme: RunningChyme, silent: SilentModel) -> None:
     chyme.drop("page.jpg", (SAMPLES / "scenes/page.jpg").read_bytes())
-    state = found_while_silent(chyme, silent, "page.jpg", "harbour", "the sea at low tide")
+    state = statuses_while_silent(chyme, silent, "page.jpg", "harbour", "the sea at low tide")
     assert "in-progress" in (state["image-objects"], state["image-captioning"])
     assert state["classify-image"] != "completed"
 
 
-def test_a_web_page_is_found_while_nobody_sums_it_up(chyme: RunningChyme, silent: SilentModel) -> None:
+def test_a_web_page_is_found_before_it_is_summarised(chyme: RunningChyme, silent: SilentModel) -> None:
     with LocalWeb() as web:
         chyme.settings |= {"CHYME_CRAWL": "true", "CHYME_WEB_ALLOW": web.host, "CHYME_WEB_DELAY": "0"}
         chyme.drop("swifts.txt", local_sites.article(web))
-        state = found_while_silent(chyme, silent, "swifts.txt", "swifts", "a colony of birds")
+        state = statuses_while_silent(chyme, silent, "swifts.txt", "swifts", "a colony of birds")
     assert state["url-crawl-summary"] == "in-progress"
 
 
 @pytest.mark.skipif(path_of(SPEECH) is None, reason="the weights for speech are missing: chyme weights speech")
-def test_a_recording_is_found_while_nobody_corrects_it(chyme: RunningChyme, silent: SilentModel) -> None:
+def test_a_recording_is_found_before_it_is_corrected(chyme: RunningChyme, silent: SilentModel) -> None:
     chyme.drop("memo.ogg", (SAMPLES / "speech/memo.ogg").read_bytes())
-    state = found_while_silent(chyme, silent, "memo.ogg", "piano", "a musical instrument arrives")
+    state = statuses_while_silent(chyme, silent, "memo.ogg", "piano", "a musical instrument arrives")
     assert "in-progress" in (state["speech-recognition-cleanup"], state["speech-recognition-summary"])
 
 
-def test_a_hanging_file_holds_up_no_other(chyme: RunningChyme, silent: SilentModel) -> None:
+def test_a_file_whose_call_hangs_delays_no_other(chyme: RunningChyme, silent: SilentModel) -> None:
     """More notes than there are places for models: each is found."""
     names = [f"note-{number}.txt" for number in range(12)]
     for number, name in enumerate(names):
@@ -124,6 +124,6 @@ def test_a_hanging_file_holds_up_no_other(chyme: RunningChyme, silent: SilentMod
     if by_meaning:
         counted = "SELECT count(*) FROM digests WHERE digester = 'search-semantic' AND status = 'completed'"
         wait_until(lambda: chyme.rows(counted) == [(len(names),)], SECONDS)
-    assert [asked.ended for asked in silent.server.requests] == [None] * silent.server.count
-    silent.let.set()
+    assert [request.ended for request in silent.server.requests] == [None] * silent.server.count
+    silent.released.set()
     server.end(signal.SIGTERM)

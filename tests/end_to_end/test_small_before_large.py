@@ -1,4 +1,4 @@
-"""A file that takes hours to hash keeps nobody waiting: neither who starts the server nor who drops a note."""
+"""A file that takes hours to hash delays neither the start of the server nor a new note."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_a_note_is_found_while_large_files_are_hashed(chyme: RunningChyme) -> No
         assert chyme.rows("SELECT count(*) FROM files WHERE name LIKE '%.bin'") == [(0,)]
 
 
-def test_one_digestion_does_small_files_while_it_hashes_a_large_one(chyme: RunningChyme) -> None:
+def test_a_digestion_processes_small_files_while_it_hashes_a_large_one(chyme: RunningChyme) -> None:
     put_endless(chyme.vault / "a.bin")
     chyme.drop("b.md", "a walrus")
     process = chyme.start("digest")

@@ -1,4 +1,4 @@
-"""Two doors out and no third: every packet and every connecting call of a whole digestion is watched."""
+"""There are exactly two ways out: every packet and every connecting call of a whole digestion is watched."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from running_chyme import PROJECT
 
 pytestmark = pytest.mark.slow
 HERE = Path(__file__).parent
-NOT_ALLOWED = 77  # how the program says that it could not make a network of its own
+NOT_ALLOWED = 77  # exit code of the program when it cannot create its own network
 
 
 @pytest.fixture(scope="module")
 def watched() -> Iterator[dict[str, Any]]:
-    """What was seen while a vault of links was digested, on a machine of its own."""
+    """What was observed while a vault of links was digested, in its own network namespace."""
     if os.geteuid() != 0:
         pytest.skip("a network of the test's own needs root")
     with tempfile.TemporaryDirectory(prefix="chyme-watched-") as folder:
@@ -44,10 +44,10 @@ def test_no_packet_went_anywhere_but_through_the_guard_or_to_a_configured_endpoi
     allowed = {
         ("tcp", "127.0.0.1", watched["web"]),  # the web that web_allow names
         ("tcp", "127.0.0.1", watched["model"]),  # the language model of the settings
-        ("udp", "127.0.0.1", 53),  # where the guard looks names up
+        ("udp", "127.0.0.1", 53),  # the name server that the guard uses
     }
     packets = {tuple(packet) for packet in watched["packets"]}
-    answers = {("udp", "127.0.0.1", port) for port in watched["askers"]}  # of the test's own name server
+    answers = {("udp", "127.0.0.1", port) for port in watched["askers"]}  # from the test's own name server
     assert packets - answers - allowed == set()
     assert allowed <= packets
     assert watched["forbidden"] == 0
@@ -67,8 +67,10 @@ def test_a_name_whose_answers_change_is_judged_by_the_answer_that_is_used(watche
     assert not any(packet[1] == "127.0.0.2" for packet in watched["packets"])
 
 
-def test_what_leads_inside_fails_with_the_reason_and_the_rest_completes(watched: dict[str, Any]) -> None:
-    failed = {one["path"]: one for one in watched["result"]["failed"] if one["digester"] == "url-crawl-content"}
+def test_links_to_inner_addresses_fail_with_the_reason_and_the_rest_completes(watched: dict[str, Any]) -> None:
+    failed = {
+        digest["path"]: digest for digest in watched["result"]["failed"] if digest["digester"] == "url-crawl-content"
+    }
     inside = {"inner name", "metadata", "decimal", "private", "mapped", "other port", "leads 0", "leads 1", "leads 2"}
     for name in inside:
         assert failed[f"{name}.url"]["error_category"] == "validation"

@@ -1,4 +1,4 @@
-"""Speech and a language model by setting: what goes to which address, what is refused, and no key in any message."""
+"""Speech and language models set up by address: what is sent where, what is refused, and no key in any message."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ def configure(chyme: RunningChyme, service: Service) -> None:
 
 
 def digest_of(chyme: RunningChyme, path: str, name: str) -> dict[str, Any]:
-    told = chyme.run("show", path, "--json").json["digests"]
-    return next(one for one in told if one["digester"] == name)
+    digests = chyme.run("show", path, "--json").json["digests"]
+    return next(digest for digest in digests if digest["digester"] == name)
 
 
-def test_what_the_endpoint_hears_is_found_at_its_second(chyme: RunningChyme) -> None:
+def test_what_the_endpoint_recognises_is_found_at_its_second(chyme: RunningChyme) -> None:
     chyme.drop("talks/harbour.ogg", TALK)
     chyme.drop("hush.flac", (SAMPLES / "speech/silence.flac").read_bytes())
     with serving([says(OPENAI)]) as service:
@@ -47,18 +47,18 @@ def test_what_the_endpoint_hears_is_found_at_its_second(chyme: RunningChyme) -> 
     assert sent.sound.startswith(b"fLaC")
     assert "harbour" not in sent.filename
     assert {name.lower(): value for name, value in sent.headers.items()}["authorization"] == f"Bearer {KEY}"
-    heard = json.loads(digest_of(chyme, "talks/harbour.ogg", "speech-recognition")["content"])
-    assert (heard["model"], heard["language"]) == ("listener", "en")
+    transcript = json.loads(digest_of(chyme, "talks/harbour.ogg", "speech-recognition")["content"])
+    assert (transcript["model"], transcript["language"]) == ("listener", "en")
     (hit,) = chyme.run("search", "tickets", "--json").json["hits"]
     assert hit["path"] == "talks/harbour.ogg"
-    assert hit["place"]["seconds"] == pytest.approx(heard["segments"][-1]["start"])
+    assert hit["place"]["seconds"] == pytest.approx(transcript["segments"][-1]["start"])
     assert "Bring your tickets." in chyme.run("show", "talks/harbour.ogg", "--srt").out
     silent = digest_of(chyme, "hush.flac", "speech-recognition")
     assert (silent["status"], silent["content"]) == ("completed", None)
     assert chyme.run("verify").code == 0
 
 
-def test_an_endpoint_that_refuses_fails_only_its_digests_and_tells_no_key(chyme: RunningChyme) -> None:
+def test_an_endpoint_that_refuses_fails_only_its_digests_and_no_key_is_printed(chyme: RunningChyme) -> None:
     chyme.drop("harbour.ogg", TALK)
     chyme.drop("note.txt", "a note about oakum")
     with serving([fails(401, message=f"wrong key {KEY}")]) as service:
@@ -71,10 +71,18 @@ def test_an_endpoint_that_refuses_fails_only_its_digests_and_tells_no_key(chyme:
     assert [hit["path"] for hit in chyme.run("search", "oakum", "--json").json["hits"]] == ["note.txt"]
 
 
-def test_a_language_model_corrects_and_sums_up_and_what_it_rewrites_is_refused(chyme: RunningChyme) -> None:
-    said = [f"the ferry number {number} leaves at seven in the morning" for number in ("one", "two", "three", "four")]
-    segments = [{"start": 2.0 * at, "end": 2.0 * at + 1.5, "text": text} for at, text in enumerate(said)]
-    heard = {"task": "transcribe", "language": "english", "duration": 8.0, "text": " ".join(said), "segments": segments}
+def test_a_language_model_corrects_and_summarises_and_its_rewriting_is_refused(chyme: RunningChyme) -> None:
+    sentences = [
+        f"the ferry number {number} leaves at seven in the morning" for number in ("one", "two", "three", "four")
+    ]
+    segments = [{"start": 2.0 * at, "end": 2.0 * at + 1.5, "text": text} for at, text in enumerate(sentences)]
+    transcript = {
+        "task": "transcribe",
+        "language": "english",
+        "duration": 8.0,
+        "text": " ".join(sentences),
+        "segments": segments,
+    }
     summary = {
         "takeaway": "Four ferries leave at seven in the morning.",
         "topics": [{"text": "The ferry", "time": "0:00", "speaker": None}],
@@ -84,13 +92,13 @@ def test_a_language_model_corrects_and_sums_up_and_what_it_rewrites_is_refused(c
 
     obedient = [True]
 
-    def answer(asked: Asked) -> Reply:
-        if "takeaway" in json.dumps(asked.body):
+    def answer(request: Asked) -> Reply:
+        if "takeaway" in json.dumps(request.body):
             return llm_says(summary)
-        corrected = [text.capitalize() + "." for text in said] if obedient else ["One thing."]
+        corrected = [text.capitalize() + "." for text in sentences] if obedient else ["One thing."]
         return llm_says({"segments": [{"index": at, "text": text} for at, text in enumerate(corrected, 1)]})
 
-    with serving([says(heard)]) as service, llm_serving([answer]) as provider:
+    with serving([says(transcript)]) as service, llm_serving([answer]) as provider:
         configure(chyme, service)
         chyme.settings |= {"CHYME_LLM_URL": provider.url, "CHYME_LLM_MODEL": "wordy", "CHYME_LLM_KEY": KEY}
         chyme.drop("good.ogg", TALK)
@@ -103,12 +111,15 @@ def test_a_language_model_corrects_and_sums_up_and_what_it_rewrites_is_refused(c
     raw = json.loads(digest_of(chyme, "good.ogg", "speech-recognition")["content"])
     assert good["engine"] == "wordy"
     assert good["segments"][0]["text"] == "The ferry number one leaves at seven in the morning."
-    times = [[(one["start"], one["end"], one["speaker"]) for one in told["segments"]] for told in (good, raw)]
+    times = [
+        [(segment["start"], segment["end"], segment["speaker"]) for segment in content["segments"]]
+        for content in (good, raw)
+    ]
     assert times[0] == times[1]
     bad = json.loads(digest_of(chyme, "bad.ogg", "speech-recognition-cleanup")["content"])
     assert (bad["engine"], len(bad["segments"])) == ("local", len(good["segments"]))
     assert bad["degraded"]
-    told = digest_of(chyme, "good.ogg", "speech-recognition-summary")["content"]
-    assert told.startswith("Four ferries leave at seven in the morning.\n")
-    assert "wordy" in told.splitlines()[-1]
-    assert all("tools" not in asked.body for asked in provider.asked)
+    summary_text = digest_of(chyme, "good.ogg", "speech-recognition-summary")["content"]
+    assert summary_text.startswith("Four ferries leave at seven in the morning.\n")
+    assert "wordy" in summary_text.splitlines()[-1]
+    assert all("tools" not in request.body for request in provider.asked)

@@ -16,7 +16,7 @@ DIGESTS = 6  # of a note: classify-document, tags, slug, tag-embeddings, search-
 def test_serve_and_digest_at_the_same_time_do_every_digest_once(chyme: RunningChyme) -> None:
     for number in range(FILES):
         chyme.drop(f"folder {number % 7}/note {number}.md", f"# Note {number}\n\nharbour and ledger, number {number}\n")
-    # Both start on a vault that has no database yet: one of them makes it, the other waits for it.
+    # Both start on a vault without a database: one process creates it, the other waits for it.
     digest = chyme.start("digest")
     server = chyme.serve()
 
@@ -47,7 +47,7 @@ def test_serve_and_digest_at_the_same_time_do_every_digest_once(chyme: RunningCh
 
 
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
-def test_serve_ends_cleanly_when_asked(chyme: RunningChyme, how: signal.Signals) -> None:
+def test_serve_ends_cleanly_at_a_signal(chyme: RunningChyme, how: signal.Signals) -> None:
     chyme.drop("note.md", "# A note")
     server = chyme.serve()
     wait_until(lambda: server.http.get("/api/status").json()["digests"]["completed"] == DIGESTS)

@@ -1,4 +1,4 @@
-"""What becomes of documents under every fault of a model's provider, through the real command."""
+"""What happens to documents under every fault of a model's provider, through the real command."""
 
 from __future__ import annotations
 
@@ -41,28 +41,28 @@ GOOD = {
 
 
 def good(**other: object) -> dict[str, Any]:
-    """An answer that fits the schema chyme asks by."""
+    """An answer that fits chyme's schema."""
     return {**GOOD, **other}
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a fault of the provider came to."""
+    """The result of a fault of the provider."""
 
-    category: str | None  # why the model did not make it; None when it did
+    category: str | None  # why the model did not make the digest; None when it did
     attempts: int
     calls: int
     state: str
     engine: str
     title: str | None
-    waits: bool  # it is tried again by itself
+    waits: bool  # it will be retried automatically
     delays: tuple[float, ...]  # seconds between calls
 
 
 def digested(
     chyme: RunningChyme, server: ModelServer, text: str = LETTER, *arguments: str, seconds: float = AMPLE
 ) -> Outcome:
-    """What comes of a letter. Faults that take for ever need few `seconds`, others would time out under load."""
+    """Digest a letter. Faults that take for ever need few `seconds`; the others would time out under load."""
     chyme.drop("letter.txt", text)
     chyme.settings |= {"CHYME_LLM_URL": server.url, "CHYME_LLM_MODEL": "scripted", "CHYME_LLM_SECONDS": f"{seconds:g}"}
     ended = chyme.run("digest", *arguments, "--json")
@@ -73,7 +73,7 @@ def digested(
     ((state,),) = chyme.rows("SELECT state FROM documents")
     found = re.fullmatch(r"without its model: (\w+)", recipe)
     content = json.loads(text)
-    times = [asked.at for asked in server.requests]
+    times = [request.at for request in server.requests]
     return Outcome(
         found[1] if found else None,
         attempts,
@@ -86,8 +86,8 @@ def digested(
     )
 
 
-def told(name: str, outcome: Outcome) -> None:
-    """One row of the table in docs/models.md; shown with pytest -s."""
+def print_row(name: str, outcome: Outcome) -> None:
+    """Print a row of the table in docs/models.md; visible with pytest -s."""
     print(
         f"| {name} | {outcome.category or '-'} | {outcome.attempts} | {outcome.calls} | "
         f"{', '.join(map(str, outcome.delays)) or '-'} | {outcome.state} | {outcome.engine} |"
@@ -97,7 +97,7 @@ def told(name: str, outcome: Outcome) -> None:
 MODEL, LOCAL = "scripted", "local"
 BACK = says(good())
 # fault → the provider's answers; then: category, attempts, calls, state, engine
-ELSEWHERE = "Submarine warranty"  # two words, and a quote that says nothing: no word of it is in the letter
+ELSEWHERE = "Submarine warranty"  # no word of it is in the letter, and the quote "Dear" supports nothing
 FAULTS: dict[str, tuple[list[Answer], tuple[str | None, int, int, str, str]]] = {
     "none": ([BACK], (None, 1, 1, "completed", MODEL)),
     "429 with Retry-After, then back": (
@@ -136,9 +136,9 @@ def test_a_fault_of_the_provider_never_leaves_a_document_unusable(chyme: Running
     answers, expected = FAULTS[fault]
     with ModelServer(answers) as server:
         outcome = digested(chyme, server)
-    told(fault, outcome)
+    print_row(fault, outcome)
     assert (outcome.category, outcome.attempts, outcome.calls, outcome.state, outcome.engine) == expected
-    assert outcome.title, "whatever happens, the letter has a title"
+    assert outcome.title, "the letter always has a title"
     assert chyme.rows("SELECT count(*) FROM passage_fts WHERE passage_fts MATCH 'thermostat'") == [(1,)]
 
 
@@ -151,33 +151,33 @@ def test_a_fault_of_the_provider_never_leaves_a_document_unusable(chyme: Running
         ("slow stream", [drips()], "timeout"),
     ],
 )
-def test_what_may_pass_is_tried_again_by_itself(
+def test_temporary_faults_are_retried_automatically(
     chyme: RunningChyme, fault: str, answers: list[Answer], category: str
 ) -> None:
     with ModelServer(answers) as server:
         outcome = digested(chyme, server, LETTER, "--no-wait", seconds=2 if category == "timeout" else AMPLE)
-        told(fault, outcome)
+        print_row(fault, outcome)
         assert (outcome.category, outcome.state) == (category, "needs-classification")
-        assert outcome.calls >= 1  # more, where the rest took so long that the next attempt was due meanwhile
+        assert outcome.calls >= 1  # more, if the rest took so long that the next attempt was due
         assert outcome.waits or outcome.calls > 1
         if category == "timeout":
-            assert server.requests[0].hung_up.wait(AMPLE), "the call that took too long goes on"
+            assert server.requests[0].hung_up.wait(AMPLE), "the call that took too long was not ended"
         server.script([BACK])
         assert chyme.run("ai", "resume").code == 0
         assert chyme.run("digest").code == 0
-    shown = chyme.run("show", "letter.txt", "--json").json
-    assert (shown["document"]["state"], shown["document"]["title"]) == ("completed", GOOD["title"])
+    details = chyme.run("show", "letter.txt", "--json").json
+    assert (details["document"]["state"], details["document"]["title"]) == ("completed", GOOD["title"])
 
 
 def test_a_document_that_gives_orders_is_only_a_document(chyme: RunningChyme) -> None:
-    """A model that obeys is asked once more, and then the rules answer."""
+    """A model that obeys the document is asked once more, and then the rules answer."""
     obeying = says(good(title="HACKED BY DOCUMENT", tags=["owned"]))
     with ModelServer([obeying]) as server:
         outcome = digested(chyme, server, INJECTION)
-        told("prompt injection", outcome)
-        asked = server.requests[0]
-    assert not asked.body.get("tools")
-    assert re.search(r"BEGIN (\w{16})\n.*\nEND \1", asked.words, re.DOTALL)
+        print_row("prompt injection", outcome)
+        request = server.requests[0]
+    assert not request.body.get("tools")
+    assert re.search(r"BEGIN (\w{16})\n.*\nEND \1", request.words, re.DOTALL)
     assert outcome.title is not None and "HACKED" not in outcome.title
     tags = chyme.run("show", "letter.txt", "--json").json["document"]["tags"]
     assert "owned" not in tags
@@ -223,8 +223,8 @@ def test_ten_files_in_flight_while_the_provider_is_down_complete_when_it_returns
         chyme.settings |= {"CHYME_LLM_URL": server.url, "CHYME_LLM_MODEL": "scripted"}
         serving = chyme.serve()
         wait_until(lambda: _counted(serving.http.get("/api/status").json()) == 10)
-        asked = server.count
-        assert asked < 10, "a provider that is down is left alone"
+        calls = server.count
+        assert calls < 10, "a provider that is down is left alone"
         hits = chyme.run("search", "thermostat", "--json").json
         assert hits["total"] == 10
         server.script([BACK])
@@ -260,7 +260,7 @@ def test_a_budget_of_calls_is_spent_exactly(chyme: RunningChyme) -> None:
         assert chyme.run("digest").code == 0
         assert server.count == 8
         spend = chyme.run("ai", "spend", "--by", "digester", "--json").json["spend"]
-        assert [(one["name"], one["calls"], one["failed"]) for one in spend] == [("classify-document", 8, 0)]
+        assert [(row["name"], row["calls"], row["failed"]) for row in spend] == [("classify-document", 8, 0)]
     assert chyme.run("status", "--json").json["documents"]["completed"] == 8
 
 
@@ -269,9 +269,9 @@ def _waiting(chyme: RunningChyme) -> str:
 
 
 def test_a_call_whose_response_was_committed_is_never_repeated(chyme: RunningChyme) -> None:
-    """kill -9 in the middle of calls: whatever was answered before is not asked again."""
+    """kill -9 in the middle of calls: calls that were answered before are not repeated."""
 
-    def slowly(asked: Asked) -> Answer:
+    def slowly(request: Asked) -> Answer:
         time.sleep(0.3)
         return BACK
 
@@ -289,17 +289,19 @@ def test_a_call_whose_response_was_committed_is_never_repeated(chyme: RunningChy
             wait_until(lambda before=before: server.count >= before + 5)  # type: ignore[misc]
             os.killpg(running.pid, signal.SIGKILL)
             running.wait(AMPLE)
-            wait_until(lambda: all(one.ended is not None or one.hung_up.is_set() for one in server.requests))
+            wait_until(
+                lambda: all(request.ended is not None or request.hung_up.is_set() for request in server.requests)
+            )
         answered = {row[0] for row in chyme.rows("SELECT question FROM ai_calls WHERE outcome = 'answered'")}
         before = server.count
         assert chyme.run("digest").code == 0
-        assert server.count - before == 24 - len(answered), "each is asked that has no answer yet, once"
+        assert server.count - before == 24 - len(answered), "each file without an answer is asked about once"
         assert _all_by_model(chyme, 24)
         outcomes = chyme.rows("SELECT question, outcome, count(*) FROM ai_calls GROUP BY 1, 2")
     repeated = [question for question, outcome, count in outcomes if outcome == "answered" and count > 1]
     assert not repeated
     lost = sum(count for _, outcome, count in outcomes if outcome == "lost")
-    assert 24 <= server.count <= 24 + lost, "a call that was noted may be cut off before it left"
+    assert 24 <= server.count <= 24 + lost, "a recorded call may be cut off before it was sent"
     assert lost <= 3 * 4, "only calls that were under way are made again"
     assert answered, "some were answered before the kills"
 
@@ -312,10 +314,10 @@ def test_a_private_file_never_leaves_the_machine(chyme: RunningChyme) -> None:
         chyme.settings |= {"CHYME_LLM_URL": server.url, "CHYME_LLM_MODEL": "scripted"}
         assert chyme.run("digest").code == 0
         assert server.count == 1
-        assert not any("heliotrope" in asked.words for asked in server.requests)
-    shown = chyme.run("show", "private/diary.txt", "--json").json
-    assert shown["document"]["state"] == "completed"
-    assert "chymeprivate" in next(d["error"] for d in shown["digests"] if d["digester"] == "classify-document")
+        assert not any("heliotrope" in request.words for request in server.requests)
+    details = chyme.run("show", "private/diary.txt", "--json").json
+    assert details["document"]["state"] == "completed"
+    assert "chymeprivate" in next(d["error"] for d in details["digests"] if d["digester"] == "classify-document")
 
 
 def test_another_model_makes_digests_out_of_date_and_redo_makes_them_again(chyme: RunningChyme) -> None:
@@ -325,7 +327,7 @@ def test_another_model_makes_digests_out_of_date_and_redo_makes_them_again(chyme
         chyme.settings |= {"CHYME_LLM_URL": server.url, "CHYME_LLM_MODEL": "scripted"}
         assert chyme.run("status", "--json").json["outdated"] == 1
         dry = chyme.run("redo", "--outdated", "--dry-run", "--json").json
-        assert [(one["digester"], one["files"], one["calls"]) for one in dry["outdated"]] == [
+        assert [(row["digester"], row["files"], row["calls"]) for row in dry["outdated"]] == [
             ("classify-document", 1, 1)
         ]
         assert (dry["calls"], dry["digests"]) == (1, 0)
@@ -337,7 +339,7 @@ def test_another_model_makes_digests_out_of_date_and_redo_makes_them_again(chyme
     assert chyme.run("show", "letter.txt", "--json").json["document"]["title"] == GOOD["title"]
 
 
-def test_what_a_person_sets_stays_whatever_is_made_again(chyme: RunningChyme) -> None:
+def test_values_set_by_hand_survive_every_new_digest(chyme: RunningChyme) -> None:
     chyme.drop("letter.txt", LETTER)
     assert chyme.run("digest").code == 0
     machine = chyme.run("show", "letter.txt", "--json").json["document"]
@@ -345,9 +347,9 @@ def test_what_a_person_sets_stays_whatever_is_made_again(chyme: RunningChyme) ->
     assert edited.code == 0, edited.err
     assert chyme.run("reset", "--yes").code == 0
     assert chyme.run("digest").code == 0
-    shown = chyme.run("show", "letter.txt", "--json").json["document"]
-    assert (shown["title"], shown["date"]) == ("My heating", "2026-04")
-    assert "warmth" in shown["tags"]
+    document = chyme.run("show", "letter.txt", "--json").json["document"]
+    assert (document["title"], document["date"]) == ("My heating", "2026-04")
+    assert "warmth" in document["tags"]
     assert [hit["path"] for hit in chyme.run("search", "warmth", "--json").json["hits"]] == ["letter.txt"]
     for _ in range(3):
         chyme.run("edit", "letter.txt", "--undo")

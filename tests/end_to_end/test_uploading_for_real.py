@@ -24,9 +24,9 @@ MB = 1024 * 1024
 
 def memory_of(pid: int) -> int:
     """The most memory a process ever had, in bytes."""
-    told = re.search(r"VmHWM:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text())
-    assert told is not None
-    return int(told[1]) * 1024
+    peak = re.search(r"VmHWM:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text())
+    assert peak is not None
+    return int(peak[1]) * 1024
 
 
 def body(name: str, pieces: Iterator[bytes]) -> Iterator[bytes]:
@@ -48,7 +48,7 @@ def left_behind(chyme: RunningChyme) -> list[str]:
 
 @contextmanager
 def half_sent(server: Server) -> Iterator[None]:
-    """A connection that sends four megabytes of an upload of a hundred, and then nothing."""
+    """A connection that sends four of the hundred megabytes of an upload, and then nothing."""
     host, port = server.http.base_url.host, server.http.base_url.port
     head = (
         f"POST /api/upload HTTP/1.1\r\nHost: {host}:{port}\r\nContent-Type: multipart/form-data; boundary=abc\r\n"
@@ -59,7 +59,7 @@ def half_sent(server: Server) -> Iterator[None]:
         yield
 
 
-def test_a_large_upload_takes_no_memory_and_others_are_answered_meanwhile(chyme: RunningChyme) -> None:
+def test_a_large_upload_takes_no_memory_and_other_requests_are_answered(chyme: RunningChyme) -> None:
     server = chyme.serve()
     assert send(server, "small.bin", iter([b"x"])).status_code == 201
     before = memory_of(server.process.pid)
@@ -92,14 +92,14 @@ def test_a_large_upload_takes_no_memory_and_others_are_answered_meanwhile(chyme:
     assert server.end(signal.SIGTERM) == 0
 
 
-def test_twenty_at_once_are_taken_in_and_digested(chyme: RunningChyme) -> None:
+def test_twenty_uploads_at_once_are_stored_and_digested(chyme: RunningChyme) -> None:
     server = chyme.serve()
     codes: list[int] = []
 
-    def one(number: int) -> None:
+    def upload(number: int) -> None:
         codes.append(send(server, "same.txt", iter([f"note {number}".encode()])).status_code)
 
-    threads = [threading.Thread(target=one, args=(number,)) for number in range(20)]
+    threads = [threading.Thread(target=upload, args=(number,)) for number in range(20)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -111,7 +111,7 @@ def test_twenty_at_once_are_taken_in_and_digested(chyme: RunningChyme) -> None:
     assert server.end(signal.SIGTERM) == 0
 
 
-def test_whoever_hangs_up_leaves_nothing_and_a_slow_one_is_waited_for(chyme: RunningChyme) -> None:
+def test_a_client_that_hangs_up_leaves_nothing_and_a_slow_client_is_waited_for(chyme: RunningChyme) -> None:
     server = chyme.serve()
     with half_sent(server):
         wait_until(lambda: left_behind(chyme))
@@ -127,7 +127,7 @@ def test_whoever_hangs_up_leaves_nothing_and_a_slow_one_is_waited_for(chyme: Run
     assert server.end(signal.SIGTERM) == 0
 
 
-def test_what_a_killed_server_had_half_of_is_gone_at_the_next_start(chyme: RunningChyme) -> None:
+def test_partial_uploads_of_a_killed_server_are_gone_at_the_next_start(chyme: RunningChyme) -> None:
     server = chyme.serve()
     with half_sent(server):
         wait_until(lambda: left_behind(chyme))

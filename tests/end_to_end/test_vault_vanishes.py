@@ -50,7 +50,7 @@ def bring_vault_back(vault: Path, aside: Path) -> None:
 
 @pytest.fixture
 def server(chyme: RunningChyme) -> Iterator[Server]:
-    """A server that has digested all there is."""
+    """A server that has digested all files."""
     for number in range(FILES):
         chyme.drop(f"{number}.md", f"a walrus, number {number}")
     server = chyme.serve()
@@ -69,8 +69,8 @@ def status(server: Server) -> dict:  # type: ignore[type-arg]
     return server.http.get("/api/status").json()  # type: ignore[no-any-return]
 
 
-def refused(server: Server) -> dict[str, int]:
-    """The status of everything that would change something."""
+def statuses_of_changes(server: Server) -> dict[str, int]:
+    """The status codes of all requests that would change something."""
     http = server.http
     return {
         "note": http.post("/api/notes", json={"text": "a note in the dark"}).status_code,
@@ -98,7 +98,7 @@ def test_nothing_is_acknowledged_until_it_is_back_and_then_work_goes_on(
     aside = chyme.folder / "aside"
     go(chyme.vault, aside)
 
-    assert set(refused(server).values()) == {503}
+    assert set(statuses_of_changes(server).values()) == {503}
     assert reason in status(server)["paused"]
     assert server.http.get("/healthz").json() == {"status": "paused"}
     if chyme.vault.exists():
@@ -117,13 +117,13 @@ def test_nothing_is_acknowledged_until_it_is_back_and_then_work_goes_on(
 
 
 @pytest.mark.parametrize("folder", ["state", "vault"])
-def test_nothing_is_made_anew_where_a_folder_was_deleted(chyme: RunningChyme, server: Server, folder: str) -> None:
+def test_a_deleted_folder_is_not_created_again(chyme: RunningChyme, server: Server, folder: str) -> None:
     deleted = chyme.vault / ".chyme" if folder == "state" else chyme.vault
     shutil.rmtree(deleted)
 
-    assert set(refused(server).values()) == {503}
+    assert set(statuses_of_changes(server).values()) == {503}
     assert "is gone" in status(server)["paused"]
     assert not deleted.exists()
-    said = chyme.run("status")
-    assert said.code != 0
-    assert "Traceback" not in said.err + chyme.said(server.process)
+    ended = chyme.run("status")
+    assert ended.code != 0
+    assert "Traceback" not in ended.err + chyme.said(server.process)

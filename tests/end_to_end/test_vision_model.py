@@ -1,4 +1,4 @@
-"""A vision model by setting: what it says is found, what must not leave stays here, and its faults are told."""
+"""A vision model from the settings: its answers are found, private data stays here, and its faults are reported."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ def configure(chyme: RunningChyme, provider: Provider) -> None:
 
 
 def content(chyme: RunningChyme, path: str, name: str) -> dict[str, Any]:
-    told = chyme.run("show", path, "--json").json["digests"]
-    return json.loads(next(one for one in told if one["digester"] == name)["content"])  # type: ignore[no-any-return]
+    digests = chyme.run("show", path, "--json").json["digests"]
+    return json.loads(next(digest for digest in digests if digest["digester"] == name)["content"])  # type: ignore[no-any-return]
 
 
-def test_what_the_model_says_is_kept_and_found_and_large_heics_stay_here(chyme: RunningChyme) -> None:
+def test_answers_of_the_model_are_stored_and_found_and_large_heics_are_not_sent(chyme: RunningChyme) -> None:
     chyme.drop("pier.jpg", (SAMPLES / "scenes/hills.jpg").read_bytes())
     with serving([says(OBJECTS), says(CAPTION), says(CLASSIFIED)]) as provider:
         configure(chyme, provider)
@@ -67,31 +67,36 @@ def test_what_the_model_says_is_kept_and_found_and_large_heics_stay_here(chyme: 
     )
     (hit,) = chyme.run("search", "rex", "--json").json["hits"]
     assert (hit["path"], hit["place"]["box"]) == ("pier.jpg", [0.1, 0.2, 0.5, 0.9])
-    kept = content(chyme, "travel.heic", "image-captioning")
-    assert kept["composed"] is True
-    assert "not sent" in kept["note"]
-    for asked in provider.asked:
-        headers = {name.lower(): value for name, value in asked.headers.items()}
+    caption_here = content(chyme, "travel.heic", "image-captioning")
+    assert caption_here["composed"] is True
+    assert "not sent" in caption_here["note"]
+    for request in provider.asked:
+        headers = {name.lower(): value for name, value in request.headers.items()}
         assert headers["authorization"] == f"Bearer {KEY}"
-        (picture,) = asked.pictures
+        (picture,) = request.pictures
         assert max(Image.open(io.BytesIO(picture)).size) <= 2048
 
 
-def test_a_model_that_fails_leaves_its_digests_to_the_engines_here_and_tells_no_key(chyme: RunningChyme) -> None:
+def test_a_model_that_fails_leaves_its_digests_to_local_engines_and_no_key_is_printed(chyme: RunningChyme) -> None:
     chyme.drop("sign.jpg", (SAMPLES / "pages/sign.jpg").read_bytes())
     with serving([fails(401, message=f"wrong key {KEY}")]) as provider:
         configure(chyme, provider)
         ended = chyme.run("-v", "digest", "--vault", str(chyme.vault), anywhere=True)
         assert ended.code == 0
         assert len(provider.asked) == 1, "a key that was refused is not tried for every digest"
-    told = chyme.run("show", "sign.jpg", "--json")
-    without = {one["digester"]: one["recipe"] for one in told.json["digests"] if one["provider"] == "vision"}
+    show_result = chyme.run("show", "sign.jpg", "--json")
+    without = {
+        digest["digester"]: digest["recipe"] for digest in show_result.json["digests"] if digest["provider"] == "vision"
+    }
     assert without == dict.fromkeys(
         ("image-objects", "image-captioning", "classify-image"), "without its model: unavailable"
     )
-    assert (told.json["document"]["state"], told.json["document"]["degraded"]) == ("needs-classification", True)
+    assert (show_result.json["document"]["state"], show_result.json["document"]["degraded"]) == (
+        "needs-classification",
+        True,
+    )
     assert [hit["path"] for hit in chyme.run("search", "quetzalpension", "--json").json["hits"]] == ["sign.jpg"]
-    assert KEY not in told.out + ended.out + ended.err
+    assert KEY not in show_result.out + ended.out + ended.err
     assert KEY.encode() not in (chyme.vault / ".chyme/vault.db").read_bytes()
 
     with serving([says(OBJECTS), says(CAPTION), says(CLASSIFIED)]) as provider:
@@ -101,7 +106,7 @@ def test_a_model_that_fails_leaves_its_digests_to_the_engines_here_and_tells_no_
     assert content(chyme, "sign.jpg", "image-captioning")["text"] == "A dog on a pier."
 
 
-def test_half_a_model_is_refused(chyme: RunningChyme) -> None:
+def test_incomplete_model_settings_are_refused(chyme: RunningChyme) -> None:
     chyme.settings["CHYME_VISION_URL"] = "http://127.0.0.1:9/v1"
     ended = chyme.run("digest")
     assert (ended.code, "vision_model" in ended.err) == (2, True)

@@ -1,4 +1,4 @@
-"""Links through the front door: what becomes of each kind of page, as a table, and nobody went where none may go."""
+"""Links through the real command: a table with the outcome for each kind of page; no forbidden address is visited."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ needs_chromium = pytest.mark.skipif(browser_program("auto") is None, reason="Chr
 
 @dataclass(frozen=True)
 class Row:
-    """One link: where it leads, and what must become of it."""
+    """A link: where it leads, and the expected outcome."""
 
     name: str
     leads: Callable[[LocalWeb, Listener], str]
@@ -115,8 +115,8 @@ def web(chyme: RunningChyme) -> Iterator[LocalWeb]:
 
 
 def digests_of(chyme: RunningChyme, path: str) -> dict[str, dict[str, Any]]:
-    told = chyme.run("show", path, "--json").json["digests"]
-    return {one["digester"]: one for one in told}
+    digests = chyme.run("show", path, "--json").json["digests"]
+    return {digest["digester"]: digest for digest in digests}
 
 
 def test_every_kind_of_page_has_the_outcome_of_the_table(chyme: RunningChyme, web: LocalWeb) -> None:
@@ -133,7 +133,7 @@ def test_every_kind_of_page_has_the_outcome_of_the_table(chyme: RunningChyme, we
         "SELECT file_path, status, error_category, coalesce(error, content, '') FROM digests"
         " WHERE digester = 'url-crawl-content'"
     )
-    found = {path.removesuffix(".url"): (status, category, told) for path, status, category, told in rows}
+    found = {path.removesuffix(".url"): (status, category, text) for path, status, category, text in rows}
     wrong = [
         (row.name, found[row.name])
         for row in TABLE
@@ -149,19 +149,19 @@ def link(chyme: RunningChyme, name: str, url: str) -> str:
     return name
 
 
-def test_an_article_is_kept_read_described_and_found(chyme: RunningChyme, web: LocalWeb) -> None:
+def test_an_article_is_stored_read_described_and_found(chyme: RunningChyme, web: LocalWeb) -> None:
     link(chyme, "mill.txt", local_sites.article(web))
 
     assert chyme.run("digest").code in (0, 1)  # 1 where there is no Chromium
 
-    told = digests_of(chyme, "mill.txt")
-    content = told["url-crawl-content"]["content"]
+    digests = digests_of(chyme, "mill.txt")
+    content = digests["url-crawl-content"]["content"]
     headings = (f"# {local_sites.TITLE}", "## A pole and a notebook")
-    for kept in (*headings, "| Day | Rise |", "- Readings were taken", "def head"):
-        assert kept in content
+    for expected in (*headings, "| Day | Rise |", "- Readings were taken", "def head"):
+        assert expected in content
     assert f"]({web.url('/tides/method')})" in content
     assert "Imprint" not in content
-    facts = json.loads(told["url-metadata"]["content"])
+    facts = json.loads(digests["url-metadata"]["content"])
     assert (facts["title"], facts["author"], facts["site_name"], facts["language"]) == (
         local_sites.TITLE,
         "Marta Oyelaran",
@@ -171,7 +171,7 @@ def test_an_article_is_kept_read_described_and_found(chyme: RunningChyme, web: L
     assert facts["published_date"].startswith("2024-05-17")
     assert facts["url"] == facts["canonical_url"] == web.url("/article")
     assert facts["reading_minutes"] >= 1
-    bullets = [line for line in told["url-crawl-summary"]["content"].splitlines() if line.startswith("- ")]
+    bullets = [line for line in digests["url-crawl-summary"]["content"].splitlines() if line.startswith("- ")]
     assert 3 <= len(bullets) <= 5
     document = chyme.run("show", "mill.txt", "--json").json["document"]
     assert document["title"] == local_sites.TITLE
@@ -181,7 +181,9 @@ def test_an_article_is_kept_read_described_and_found(chyme: RunningChyme, web: L
     assert hit["place"]["heading"] == "A pole and a notebook"
 
 
-def test_a_copy_of_the_page_can_be_saved_and_needs_nobody(chyme: RunningChyme, web: LocalWeb, tmp_path: Path) -> None:
+def test_a_copy_of_the_page_can_be_saved_and_needs_no_server(
+    chyme: RunningChyme, web: LocalWeb, tmp_path: Path
+) -> None:
     link(chyme, "mill.txt", local_sites.article(web))
     chyme.run("digest")
 
@@ -195,7 +197,7 @@ def test_a_copy_of_the_page_can_be_saved_and_needs_nobody(chyme: RunningChyme, w
 
 
 @needs_chromium
-def test_a_page_of_scripts_is_read_and_pictured_and_a_prowling_one_reaches_nobody(
+def test_a_page_of_scripts_is_read_and_captured_and_a_prowling_page_reaches_no_other_host(
     chyme: RunningChyme, web: LocalWeb, tmp_path: Path
 ) -> None:
     with Listener() as forbidden:
@@ -206,16 +208,16 @@ def test_a_page_of_scripts_is_read_and_pictured_and_a_prowling_one_reaches_nobod
 
     assert visits == 0
     assert ended.code == 0, ended.err
-    told = digests_of(chyme, "app.txt")
-    assert local_sites.RENDERED in told["url-crawl-content"]["content"]
-    assert json.loads(told["url-metadata"]["content"])["title"] == "Ferry times"
+    digests = digests_of(chyme, "app.txt")
+    assert local_sites.RENDERED in digests["url-crawl-content"]["content"]
+    assert json.loads(digests["url-metadata"]["content"])["title"] == "Ferry times"
     assert chyme.run("search", "ferry pier", "--json").json["hits"][0]["path"] == "app.txt"
     for name in ("app.txt", "prowler.txt"):
         shot = digests_of(chyme, name)["url-crawl-screenshot"]
         assert shot["status"] == "completed"
         assert chyme.run("show", name, "--json").json["document"]["thumbnail"]
     refused = json.loads(digests_of(chyme, "prowler.txt")["url-crawl-screenshot"]["content"])["refused"]
-    assert any("127.0.0.2" in one for one in refused)
+    assert any("127.0.0.2" in host for host in refused)
 
 
 def test_without_chromium_everything_but_the_picture_completes_and_the_picture_is_taken_when_it_appears(
@@ -225,9 +227,11 @@ def test_without_chromium_everything_but_the_picture_completes_and_the_picture_i
     chyme.settings["CHYME_BROWSER"] = "off"
     ended = chyme.run("digest", "--json")
 
-    told = digests_of(chyme, "mill.txt")
-    assert {told[name]["status"] for name in ("url-crawl-content", "url-crawl-html", "url-metadata")} == {"completed"}
-    shot = told["url-crawl-screenshot"]
+    digests = digests_of(chyme, "mill.txt")
+    assert {digests[name]["status"] for name in ("url-crawl-content", "url-crawl-html", "url-metadata")} == {
+        "completed"
+    }
+    shot = digests["url-crawl-screenshot"]
     assert (shot["status"], shot["error_category"], shot["attempts"]) == ("failed", "unavailable", 0)
     assert "chromium" in shot["error"].lower()
     assert ended.json["documents"]["completed"] == 1
@@ -245,13 +249,13 @@ def test_a_host_that_asks_for_a_pause_gets_it_and_its_other_links_spend_no_attem
     link(chyme, "busy.txt", local_sites.busy(web, 429, 600))
     server = chyme.serve()
     try:
-        held = (
+        paused = (
             "SELECT 1 FROM digests"
             " WHERE file_path = ? AND digester = 'url-crawl-content' AND error_category = 'rate_limit'"
         )
-        wait_until(lambda: chyme.rows(held, "busy.txt"))
+        wait_until(lambda: chyme.rows(paused, "busy.txt"))
         link(chyme, "late.txt", local_sites.article(web, "/late"))
-        wait_until(lambda: chyme.rows(held, "late.txt"))
+        wait_until(lambda: chyme.rows(paused, "late.txt"))
         busy, late = (digests_of(chyme, name)["url-crawl-content"] for name in ("busy.txt", "late.txt"))
     finally:
         assert server.end(signal.SIGTERM) == 0
@@ -289,22 +293,22 @@ def homes_below(parent: int) -> set[bytes]:
     """The private folders of the Chromiums that this process and its children have started."""
     found: set[bytes] = set()
     with suppress(OSError):
-        told = FOLDER.search(Path(f"/proc/{parent}/cmdline").read_bytes())
-        found |= {told[0]} if told else set()
+        match = FOLDER.search(Path(f"/proc/{parent}/cmdline").read_bytes())
+        found |= {match[0]} if match else set()
         for task in Path(f"/proc/{parent}/task").iterdir():
             for child in (task / "children").read_text().split():
                 found |= homes_below(int(child))
     return found
 
 
-def at_home(homes: set[bytes]) -> list[int]:
-    """Processes that have to do with a Chromium that lives in one of these folders."""
+def processes_in(homes: set[bytes]) -> list[int]:
+    """Processes of a Chromium whose private folder is one of these."""
     found = []
     for folder in Path("/proc").iterdir():
         if folder.name.isdigit():
             with suppress(OSError):
-                told = FOLDER.search((folder / "cmdline").read_bytes())
-                found += [int(folder.name)] if told and told[0] in homes else []
+                match = FOLDER.search((folder / "cmdline").read_bytes())
+                found += [int(folder.name)] if match and match[0] in homes else []
     return found
 
 
@@ -315,10 +319,10 @@ def test_after_kill_9_no_browser_is_left_and_the_next_start_completes(chyme: Run
     server = chyme.serve()
     wait_until(lambda: homes_below(server.process.pid), seconds=60)
     homes = homes_below(server.process.pid)
-    assert at_home(homes)
+    assert processes_in(homes)
     server.end(signal.SIGKILL)
 
-    wait_until(lambda: not at_home(homes), seconds=60)
+    wait_until(lambda: not processes_in(homes), seconds=60)
     wait_until(lambda: not any(Path(os.fsdecode(home)).exists() for home in homes), seconds=60)
     ended = chyme.run("digest")
     assert ended.code == 0, ended.err

@@ -1,8 +1,8 @@
-"""A machine of the test's own: a network namespace where every address leads nowhere but here, and all is seen.
+"""A network namespace for one test, in which every address leads to this machine and all traffic is observed.
 
-Run as a program, by root: it leaves the network, makes every IPv4 address one of its own (so that a packet to a
-private or metadata address would show itself, and still go nowhere), answers DNS, serves the local web, runs chyme on a
-vault of links, and prints as JSON every packet that begins something, and every call of Python that connected.
+Run as a program by root, it leaves the network, makes every IPv4 address local (so that a packet to a private or
+metadata address would be seen and still go nowhere), answers DNS, serves the local web, runs chyme on a vault of
+links, and prints as JSON every packet that begins a connection, and every Python call that connected.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ sys.addaudithook(watch)
 
 
 def leave(folder: Path) -> None:
-    """Be alone in a new network, with names looked up here."""
+    """Move this process into a new network where names are resolved here."""
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.unshare(CLONE_NEWNET | CLONE_NEWNS) != 0:
         sys.exit(77)
@@ -69,7 +69,7 @@ def leave(folder: Path) -> None:
 
 
 class Watch:
-    """Every packet that begins something: a TCP connection, or anything over UDP."""
+    """Records every packet that begins a TCP connection, and every UDP packet."""
 
     def __init__(self) -> None:
         self.seen: list[tuple[str, str, int]] = []
@@ -95,10 +95,10 @@ class Watch:
 
 
 class Names:
-    """A DNS server whose answers change: each address in turn, the last for ever."""
+    """A DNS server whose answers change: each address in turn, then always the last."""
 
     def __init__(self) -> None:
-        self.asked: list[str] = []
+        self.questions: list[str] = []
         self.askers: set[int] = set()  # ports
         self._left = {name: list(addresses) for name, addresses in NAMES.items()}
         self._sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -115,7 +115,7 @@ class Names:
                 at += 1 + length
             name, kind = ".".join(labels).lower(), int.from_bytes(question[at + 1 : at + 3])
             addresses = self._next(name) if kind == 1 else []
-            self.asked += [name] if kind == 1 else []
+            self.questions += [name] if kind == 1 else []
             code = 0 if name in NAMES else 3
             head = question[:2] + struct.pack(">HHHHH", 0x8180 | code, 1, len(addresses), 0, 0)
             records = b"".join(
@@ -192,7 +192,7 @@ def main() -> None:
                     "model": urlsplit(model.url).port,
                     "forbidden": forbidden.connections,
                     "packets": sorted(set(watch.seen)),
-                    "names": names.asked,
+                    "names": names.questions,
                     "askers": sorted(names.askers),
                     "calls": [json.loads(line) for line in seen.read_text().splitlines()],
                     "result": json.loads(ended.stdout or b"{}"),

@@ -1,4 +1,4 @@
-"""A vault in a temporary folder, a clock that moves when told, and digesters that do as they are told."""
+"""A vault in a temporary folder, a clock that tests move, and digesters that tests control."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ Made = Callable[[Source], list[Output]]
 
 
 class Clock:
-    """Stands still until told otherwise."""
+    """Stands still until `forward` is called."""
 
     def __init__(self) -> None:
         self.now = datetime(2026, 3, 4, 12, 0, tzinfo=UTC)
@@ -48,7 +48,7 @@ class Clock:
 
 
 class Told(Digester):
-    """A digester that does what the test says, and remembers how often it was asked."""
+    """A digester that does what the test specifies, and counts its calls."""
 
     label = "told"
     description = "for tests"
@@ -133,7 +133,7 @@ class InThread:
 
 
 class Bench:
-    """A vault with all its parts, and short ways to ask about it."""
+    """A vault with all its parts, and short methods to query it."""
 
     def __init__(
         self,
@@ -167,7 +167,7 @@ class Bench:
         return self.database.read()
 
     def drop(self, name: str, text: str | bytes = "hello") -> int:
-        """Put a file into the vault and take it in."""
+        """Put a file into the vault and register it."""
         path = self.root / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(text.encode() if isinstance(text, str) else text)
@@ -185,7 +185,7 @@ class Bench:
         return found
 
     def process(self, file_id: int, again: Again | None = None) -> PassResult | None:
-        """Carry a file through its digesters, after having some of them made again. None: another worker has it."""
+        """Run a file through its digesters, after storing the request `again`. None if another worker has the file."""
         if again is not None:
             self.database.write(lambda db: file_requests.add(db, file_id, again, iso(self.clock())))
         (claim,) = self.coordinator.claim([file_id], frozenset(Lane))

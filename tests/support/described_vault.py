@@ -1,4 +1,4 @@
-"""A vault whose files are taken in, with digests written as the digesters would."""
+"""A vault whose files are registered, with digests written as the digesters would write them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from chyme.vault.watch.file_inspection import inspect_file
 
 
 def put(app: App, name: str | bytes, content: str | bytes = "") -> File:
-    """A file of the vault, taken in."""
+    """Write a file into the vault and register it."""
     path = os.path.join(os.fsencode(app.vault.root), os.fsencode(name))
     Path(os.fsdecode(os.path.dirname(path))).mkdir(parents=True, exist_ok=True)
     with open(path, "wb") as stream:
@@ -40,7 +40,7 @@ def file_at(app: App, path: str) -> File:
 
 
 def complete(app: App, file: File, digester: str, content: str | None) -> None:
-    """What the digester found."""
+    """Store this content as the result of the digester."""
     at = iso(now())
 
     def write(db: Connection) -> None:
@@ -52,7 +52,7 @@ def complete(app: App, file: File, digester: str, content: str | None) -> None:
 
 
 def classify(app: App, file: File, title: str | None, date: str | None = None, *machine_tags: str) -> None:
-    """A classifier has said what the document is, and tags were given."""
+    """Store the result of a classifier, and tags."""
     at = iso(now())
 
     def give(db: Connection) -> None:
@@ -63,19 +63,19 @@ def classify(app: App, file: File, title: str | None, date: str | None = None, *
 
 
 def propose(app: App, file: File, slug: str, title: str = "A title") -> None:
-    """The digester has found a name."""
+    """Store a name that the digester proposes."""
     complete(app, file, "slug", json.dumps({"slug": slug, "title": title, "from": "classify-document"}))
 
 
 def named(app: App, name: str | bytes, slug: str) -> File:
-    """A file with a proposal."""
+    """A registered file with a proposed name."""
     file = put(app, name)
     propose(app, file, slug)
     return file
 
 
 def listed(app: App) -> list[str]:
-    """Every file of the vault but chyme's own."""
+    """All files of the vault except chyme's own."""
     root = app.vault.root
     found = (os.fspath(path.relative_to(root)) for path in root.rglob("*") if not path.is_dir())
     return sorted(path for path in found if not path.startswith(".chyme/"))

@@ -17,7 +17,7 @@ from chyme.model import File, Stamp, Upstream
 
 @dataclass(frozen=True)
 class DiskSource:
-    """Its bytes, what was made of it so far, and the progress that was told."""
+    """The bytes of a file, its outputs so far, and the reported progress (`heard`)."""
 
     path: Path
     file: File
@@ -47,7 +47,7 @@ class DiskSource:
 
 
 def file_of(path: Path) -> File:
-    """The file, of the kind that its content says."""
+    """The file, with the kind determined from its content."""
     data = path.read_bytes()
     kind, mime = identify(path.name, data[:HEAD_BYTES], len(data), lambda at, length: data[at : at + length])
     return File(1, path.name, path.name, kind, mime, Stamp("1", "1", len(data), 0), "", 1)

@@ -17,15 +17,15 @@ from model_server import Answer, Asked
 SIZE = 8  # numbers in its vectors
 
 
-def texts_of(asked: Asked) -> list[str]:
-    """The texts it was asked about."""
-    found = asked.body["input"]
+def texts_of(request: Asked) -> list[str]:
+    """The texts of a request."""
+    found = request.body["input"]
     assert isinstance(found, list)
     return found
 
 
 def vector_of(text: str, size: int = SIZE) -> list[float]:
-    """The same vector for the same text, another one for another, and never of length 1."""
+    """Always the same vector for the same text, different vectors for different texts, and never of length 1."""
     seed = hashlib.sha512(text.encode()).digest() * (size // 64 + 1)
     return [3.0 * (byte - 127.5) / 128 for byte in seed[:size]]
 
@@ -33,29 +33,29 @@ def vector_of(text: str, size: int = SIZE) -> list[float]:
 def embeds(
     change: Callable[[list[dict[str, Any]]], object] = lambda data: data, size: int = SIZE, tokens: int | None = None
 ) -> Callable[[Asked], Answer]:
-    """A good answer to whatever is asked, or what `change` makes of its rows."""
+    """A good answer to any request, or what `change` makes of its rows."""
 
-    def answer(asked: Asked) -> Answer:
-        texts = texts_of(asked)
-        long = asked.body.get("dimensions", size)
+    def answer(request: Asked) -> Answer:
+        texts = texts_of(request)
+        long = request.body.get("dimensions", size)
         data = [
             {"object": "embedding", "index": index, "embedding": vector_of(text, long)}
             for index, text in enumerate(texts)
         ]
         used = sum(len(text.split()) for text in texts) if tokens is None else tokens
-        told = {
+        payload = {
             "object": "list",
             "data": change(data),
-            "model": asked.body["model"],
+            "model": request.body["model"],
             "usage": {"prompt_tokens": used, "total_tokens": used},
         }
-        return Answer(body=json.dumps(told).encode())
+        return Answer(body=json.dumps(payload).encode())
 
     return answer
 
 
 def with_first(value: object) -> Callable[[Asked], Answer]:
-    """An answer in which this stands for the first vector's first number."""
+    """An answer in which the first number of the first vector is this value."""
 
     def change(data: list[dict[str, Any]]) -> list[dict[str, Any]]:
         data[0]["embedding"][0] = value

@@ -1,4 +1,4 @@
-"""The real search servers, started for tests: on loopback, as nobody, with their data in a folder of the test."""
+"""The real search servers, started for tests: on loopback, as the user nobody, with their data in a test folder."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def absent() -> str | None:
 def both_running() -> Iterator[dict[str, Server]]:
     """Meilisearch and Qdrant, with empty folders."""
     with tempfile.TemporaryDirectory(prefix="chyme-engines-") as folder:
-        Path(folder).chmod(0o755)  # the servers run as somebody else, in folders of their own inside
+        Path(folder).chmod(0o755)  # the servers run as another user, in their own folders inside
         servers = {name: Server(name, Path(folder)) for name in ("meilisearch", "qdrant")}
         try:
             for server in servers.values():
@@ -50,7 +50,7 @@ def both_running() -> Iterator[dict[str, Server]]:
 
 
 class Server:
-    """One server that may be killed and started again on the same data."""
+    """A server that can be killed and started again on the same data."""
 
     def __init__(self, name: str, folder: Path) -> None:
         self.name = name
@@ -60,10 +60,10 @@ class Server:
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
-        """Returns once it answers."""
+        """Start the server and return once it answers."""
         self.folder.mkdir(mode=0o700, exist_ok=True)
-        nobody = os.geteuid() == 0
-        if nobody:
+        as_nobody = os.geteuid() == 0
+        if as_nobody:
             shutil.chown(self.folder, "nobody", "nogroup")
         with (self.folder.parent / f"{self.name}.log").open("ab") as log:
             self._process = subprocess.Popen(
@@ -73,32 +73,32 @@ class Server:
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
-                user="nobody" if nobody else None,
-                group="nogroup" if nobody else None,
-                extra_groups=[] if nobody else None,
+                user="nobody" if as_nobody else None,
+                group="nogroup" if as_nobody else None,
+                extra_groups=[] if as_nobody else None,
             )
         self._wait_until_it_answers(self._process)
 
     def kill(self) -> None:
-        """At once, as a crash would."""
+        """End the server at once, as a crash would."""
         if self._process is not None:
             self._process.kill()
             self._process.wait(_ENDS_WITHIN)
             self._process = None
 
     def pause(self) -> None:
-        """It takes connections, and answers nothing until `go_on`."""
+        """Make it accept connections but answer nothing until `go_on`."""
         os.kill(self.pid, signal.SIGSTOP)
 
     def go_on(self) -> None:
         os.kill(self.pid, signal.SIGCONT)
 
     def lose_everything(self) -> None:
-        """Only while it does not run."""
+        """Delete all its data. Only while it does not run."""
         shutil.rmtree(self.folder)
 
     def ask(self, path: str) -> bytes:
-        """Its answer to a question by GET, with the key."""
+        """Its answer to a GET request, with the key."""
         headers = {"authorization": f"Bearer {KEY}", "api-key": KEY}
         with urllib.request.urlopen(urllib.request.Request(self.url + path, headers=headers), timeout=300) as answer:
             body: bytes = answer.read()

@@ -1,4 +1,4 @@
-"""Calls that cost nothing: whoever asks may, and what they asked is remembered."""
+"""Calls that cost nothing: every call is allowed and recorded."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from chyme.model import CallEnd, Question, Reply, Ticket
 
 @dataclass
 class FreeCalls(Calls):
-    """The contract of Calls without a database. `kept` replies are given instead of calls; `refusal` refuses them."""
+    """The contract of Calls without a database. Replies in `kept` replace calls; `refusal` refuses them."""
 
     refusal: DigestError | None = None
     kept: dict[str, Reply] = field(default_factory=dict)  # question's hash → reply
-    questions: list[Question] = field(default_factory=list)  # those that were really asked
+    questions: list[Question] = field(default_factory=list)  # those that were really sent
     ends: list[CallEnd] = field(default_factory=list)
     well: list[str] = field(default_factory=list)  # providers that answered
     ill: list[tuple[str, DigestError, bool]] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""Measure how the cost of work grows with its input: CPU times of one run, which a loaded machine hardly changes."""
+"""Measure how the cost of work grows with its input, in CPU time, which a loaded machine hardly changes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 PART = 5
 TOLERANCE = 3  # a linear algorithm passes with this factor to spare; a quadratic one takes PART times more than linear
-NOISE_SECONDS = 0.02  # what is measured as less than this counts as this
+NOISE_SECONDS = 0.02  # a shorter measurement counts as this
 ATTEMPTS = 3
 
 
@@ -21,7 +21,7 @@ def cpu_seconds(work: Callable[[], object]) -> float:
 def grows_linearly(work: Callable[[int], object], size: int) -> bool:
     """Whether `work(size)` costs about PART times what `work(size // PART)` costs, or less.
 
-    Caches, garbage collection and neighbours on the same core disturb a measurement, so one of several has to be good.
+    Caches, garbage collection and other processes on the same core disturb a measurement, so one good run is enough.
     """
 
     def once() -> bool:

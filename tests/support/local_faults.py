@@ -1,4 +1,4 @@
-"""Servers that misbehave on the local web: each function adds one and returns its address."""
+"""Misbehaving servers on the local web: each function adds a server and returns its address."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def gzip_bomb(web: LocalWeb, at: str = "/bomb", gigabytes: int = 8) -> str:
     """Some megabytes on the wire that unpack to many gigabytes."""
     block = _packed_block()
 
-    def answer(_asked: Asked, wire: Wire) -> None:
+    def answer(_request: Asked, wire: Wire) -> None:
         wire.send(_CHUNKED + b"Content-Encoding: gzip\r\n\r\n")
         wire.chunk(_GZIP_HEADER)
         for _ in range(gigabytes * 1024 * MB // BLOCK):
@@ -34,15 +34,15 @@ def nested_bomb(web: LocalWeb, at: str = "/nested") -> str:
 
 
 def _packed_block() -> bytes:
-    """Blanks, packed so that as many of these as one likes make one stream."""
+    """Blanks, packed so that any number of these blocks form a single stream."""
     packer = zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS)
     return packer.compress(b"<p>".ljust(BLOCK, b" ")) + packer.flush(zlib.Z_FULL_FLUSH)
 
 
 def endless_stream(web: LocalWeb, at: str = "/endless") -> str:
-    """As fast as the wire takes it, for ever."""
+    """Sends as fast as the connection allows, for ever."""
 
-    def answer(_asked: Asked, wire: Wire) -> None:
+    def answer(_request: Asked, wire: Wire) -> None:
         wire.send(_CHUNKED + b"\r\n")
         while not wire.pause(0):
             wire.chunk(b"<p>again and again</p>\n" * 2000)
@@ -51,9 +51,9 @@ def endless_stream(web: LocalWeb, at: str = "/endless") -> str:
 
 
 def slow_drip(web: LocalWeb, at: str = "/drip", seconds: float = 1.0) -> str:
-    """A byte of the page now and then, so that no single wait is long."""
+    """Sends a byte of the page now and then, so that no single wait is long."""
 
-    def answer(_asked: Asked, wire: Wire) -> None:
+    def answer(_request: Asked, wire: Wire) -> None:
         wire.send(_CHUNKED + b"\r\n")
         while not wire.pause(seconds):
             wire.chunk(b"x")
@@ -62,9 +62,9 @@ def slow_drip(web: LocalWeb, at: str = "/drip", seconds: float = 1.0) -> str:
 
 
 def header_drip(web: LocalWeb, at: str = "/header-drip", seconds: float = 1.0) -> str:
-    """A byte of the headers now and then."""
+    """Sends a byte of the headers now and then."""
 
-    def answer(_asked: Asked, wire: Wire) -> None:
+    def answer(_request: Asked, wire: Wire) -> None:
         wire.send(_HEAD + b"X-Long: ")
         while not wire.pause(seconds):
             wire.send(b"x")
@@ -73,18 +73,18 @@ def header_drip(web: LocalWeb, at: str = "/header-drip", seconds: float = 1.0) -
 
 
 def silence(web: LocalWeb, at: str = "/silence") -> str:
-    """Takes the request and says nothing."""
+    """Accepts the request and sends nothing."""
 
-    def answer(_asked: Asked, wire: Wire) -> None:
+    def answer(_request: Asked, wire: Wire) -> None:
         wire.pause(60)
 
     return web.handler(at, answer)
 
 
 def huge_headers(web: LocalWeb, at: str = "/headers") -> str:
-    """Header after header, without end."""
+    """Sends header after header, without end."""
 
-    def answer(_asked: Asked, wire: Wire) -> None:
+    def answer(_request: Asked, wire: Wire) -> None:
         wire.send(_HEAD)
         while not wire.pause(0):
             wire.send(b"X-More: " + b"y" * 4000 + b"\r\n")
@@ -95,28 +95,28 @@ def huge_headers(web: LocalWeb, at: str = "/headers") -> str:
 def cut_short(web: LocalWeb, at: str = "/cut") -> str:
     """Promises more than it sends."""
 
-    def answer(_asked: Asked, wire: Wire) -> None:
+    def answer(_request: Asked, wire: Wire) -> None:
         wire.send(_HEAD + b"Content-Length: 1000\r\n\r\n<p>half a")
 
     return web.handler(at, answer)
 
 
 def broken_gzip(web: LocalWeb, at: str = "/broken-gzip") -> str:
-    """Says that it is packed and is not."""
+    """Claims to be packed and is not."""
     return web.page(at, "<p>plain words", {"Content-Encoding": "gzip"})
 
 
 def no_http(web: LocalWeb, at: str = "/no-http") -> str:
-    """Answers in another language."""
+    """Answers in another protocol."""
 
-    def answer(_asked: Asked, wire: Wire) -> None:
+    def answer(_request: Asked, wire: Wire) -> None:
         wire.send(b"220 mail.example ESMTP\r\n\r\n")
 
     return web.handler(at, answer)
 
 
 def huge_page(web: LocalWeb, at: str = "/huge", megabytes: int = 30) -> str:
-    """Many megabytes of honest HTML."""
+    """Many megabytes of valid HTML."""
     line = b"<p>The same sentence, over and over, in one very long page.</p>\n"
     body = b"<!DOCTYPE html><title>Huge</title>" + line * (megabytes * MB // len(line) + 1)
-    return web.handler(at, lambda _asked, _wire: Page(body))
+    return web.handler(at, lambda _request, _wire: Page(body))

@@ -1,6 +1,6 @@
 """The pages of the local web: each function adds one site and returns the address to begin with.
 
-What breaks HTTP itself stands in `local_faults`.
+Servers that break HTTP itself are in `local_faults`.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ STYLE = "body { font-family: serif; color: #223; background: #f6f1e7 }\nh1 { col
 
 def article(web: LocalWeb, at: str = "/article") -> str:
     """A page that has everything: metadata, headings, lists, a table, code, links, pictures, a style, a script."""
-    told = {
+    metadata = {
         "@context": "https://schema.org",
         "@type": "NewsArticle",
         "headline": TITLE,
@@ -53,7 +53,7 @@ def article(web: LocalWeb, at: str = "/article") -> str:
         "publisher": {"@type": "Organization", "name": "The Quay Gazette"},
         "inLanguage": "en",
     }
-    web.page(at, _article_html(web, at, told))
+    web.page(at, _article_html(web, at, metadata))
     web.page(f"{at}/style.css", STYLE, {"Content-Type": "text/css"})
     web.page(f"{at}/change.js", f"document.getElementById('late').textContent = {CHANGED!r};", _script())
     web.page(f"{at}/mill.jpg", (SAMPLES / "pages" / "sign.jpg").read_bytes(), {"Content-Type": "image/jpeg"})
@@ -61,7 +61,7 @@ def article(web: LocalWeb, at: str = "/article") -> str:
     return web.url(at)
 
 
-def _article_html(web: LocalWeb, at: str, told: object) -> str:
+def _article_html(web: LocalWeb, at: str, metadata: object) -> str:
     text = [f"<p>{paragraph}</p>" for paragraph in PARAGRAPHS]
     notes = "".join(f"<li>{note}</li>" for note in NOTES)
     rows = "".join(f"<tr><td>{day}</td><td>{rise}</td></tr>" for day, rise in (("1 May", "3.7 m"), ("2 May", "3.9 m")))
@@ -73,7 +73,7 @@ def _article_html(web: LocalWeb, at: str, told: object) -> str:
 <meta property="og:site_name" content="The Quay Gazette"><meta property="og:image" content="{at}/mill.jpg">
 <meta property="og:description" content="Two neighbours, a pole and a notebook.">
 <meta property="article:published_time" content="2024-05-17T08:30:00+02:00">
-<script type="application/ld+json">{json.dumps(told)}</script></head>
+<script type="application/ld+json">{json.dumps(metadata)}</script></head>
 <body><nav><a href="/">Home</a> <a href="/news">News</a> <a href="/tides">Tides</a> <a href="/shop">Shop</a></nav>
 <main><article><h1>{TITLE}</h1><p class="byline">By Marta Oyelaran, 17 May 2024</p>
 <img src="{at}/mill.jpg" alt="The sign at the mill" width="400">
@@ -118,7 +118,7 @@ def redirect_chain(web: LocalWeb, at: str = "/chain") -> str:
 
 
 def meta_refresh(web: LocalWeb, at: str = "/moved") -> str:
-    """A page that sends its reader on by itself."""
+    """A page that forwards its reader."""
     target = article(web, f"{at}/to")
     return web.page(at, f'<meta http-equiv="refresh" content="0; url={target}"><title>Moved</title><p>Moved.')
 
@@ -129,10 +129,10 @@ def redirect_loop(web: LocalWeb, at: str = "/loop") -> str:
 
 
 def endless_redirects(web: LocalWeb, at: str = "/further") -> str:
-    """Every step leads one further, so that no address comes twice."""
+    """Every step leads to the next number, so that no address comes twice."""
 
-    def on(asked: Asked, _wire: Wire) -> Page:
-        step = int(asked.path.rpartition("/")[2])
+    def on(request: Asked, _wire: Wire) -> Page:
+        step = int(request.path.rpartition("/")[2])
         return Page(status=302, headers=(("Location", f"{at}/{step + 1}"),))
 
     web.handler(f"{at}/*", on)
@@ -152,13 +152,13 @@ GERMAN = "Über den Dächern hängt früh der Nebel, später scheint die Sonne."
 
 
 def charset_lies(web: LocalWeb, at: str = "/charset") -> Mapping[str, tuple[str, str]]:
-    """Pages that say one encoding and mean another: address, and a line that must come out whole."""
+    """Pages that declare a wrong encoding: address, and a line that must be decoded correctly."""
 
     def page(name: str, line: str, encoding: str, header: str | None, meta: str | None = None) -> tuple[str, str]:
-        said = f'<meta charset="{meta}">' if meta else ""
-        html = f"<!DOCTYPE html><html><head>{said}<title>{name}</title></head><body><p>{line}</p></body></html>"
-        told = f"text/html; charset={header}" if header else "text/html"
-        return web.page(f"{at}/{name}", html.encode(encoding), {"Content-Type": told}), line
+        meta_element = f'<meta charset="{meta}">' if meta else ""
+        html = f"<!DOCTYPE html><html><head>{meta_element}<title>{name}</title></head><body><p>{line}</p></body></html>"
+        content_type = f"text/html; charset={header}" if header else "text/html"
+        return web.page(f"{at}/{name}", html.encode(encoding), {"Content-Type": content_type}), line
 
     return {
         "says latin-1, is UTF-8": page("latin", GERMAN, "utf-8", "iso-8859-1"),
@@ -173,14 +173,14 @@ def charset_lies(web: LocalWeb, at: str = "/charset") -> Mapping[str, tuple[str,
 
 
 def status(web: LocalWeb, code: int, at: str = "", text: str = "Something is not as it should be.") -> str:
-    """A status with a nice page."""
+    """An error status with a readable page."""
     title = {404: "Page not found", 410: "Gone for good", 500: "Internal error"}.get(code, f"Error {code}")
     body = f"<!DOCTYPE html><html><head><title>{title}</title></head><body><h1>{title}</h1><p>{text}</p></body></html>"
     return web.page(at or f"/status/{code}", body, status=code)
 
 
 def soft_404(web: LocalWeb, at: str = "/soft") -> str:
-    """Says 200 and means 404."""
+    """Answers 200 with the text of a 404 page."""
     return web.page(
         at,
         "<!DOCTYPE html><title>Page not found | The Quay Gazette</title><h1>Page not found</h1>"
@@ -192,7 +192,7 @@ def busy(web: LocalWeb, code: int, seconds: int, date: bool = False) -> str:
     """429 or 503 with Retry-After: in seconds, or as the moment so many seconds from now."""
     path = f"/busy/{code}-{seconds}-{'date' if date else 'seconds'}"
 
-    def answer(_asked: Asked, _wire: Wire) -> Page:
+    def answer(_request: Asked, _wire: Wire) -> Page:
         moment = format_datetime(datetime.now(UTC) + timedelta(seconds=seconds), usegmt=True)
         return Page(b"<p>Later, please.", code, (("Retry-After", moment if date else str(seconds)),))
 
@@ -248,7 +248,7 @@ def login(web: LocalWeb, at: str = "/members") -> Mapping[str, str]:
 
 
 def cookie_wall(web: LocalWeb, at: str = "/consent") -> str:
-    """Nothing is shown before cookies are accepted."""
+    """Displays nothing before cookies are accepted."""
     return web.page(
         at,
         "<!DOCTYPE html><html><head><title>The Quay Gazette</title></head><body>"
@@ -259,19 +259,24 @@ def cookie_wall(web: LocalWeb, at: str = "/consent") -> str:
 
 
 def paywall(web: LocalWeb, at: str = "/paid") -> str:
-    """A teaser, and an honest word to machines that the rest costs money."""
-    told = {"@context": "https://schema.org", "@type": "NewsArticle", "headline": TITLE, "isAccessibleForFree": False}
+    """A teaser, with metadata that says that the rest costs money."""
+    metadata = {
+        "@context": "https://schema.org",
+        "@type": "NewsArticle",
+        "headline": TITLE,
+        "isAccessibleForFree": False,
+    }
     return web.page(
         at,
         f"<!DOCTYPE html><html><head><title>{TITLE}</title>"
-        f'<script type="application/ld+json">{json.dumps(told)}</script></head><body><article><h1>{TITLE}</h1>'
+        f'<script type="application/ld+json">{json.dumps(metadata)}</script></head><body><article><h1>{TITLE}</h1>'
         f'<p>{PARAGRAPHS[0]}</p></article><div class="paywall"><p>Subscribe to read the rest.</p>'
         '<a href="/subscribe">Subscribe</a></div></body></html>',
     )
 
 
 def prowler(web: LocalWeb, forbidden: Listener, at: str = "/prowler") -> str:
-    """A readable page that tries every way to an address nobody may reach."""
+    """A readable page that tries every way to reach a forbidden address."""
     there, socket = forbidden.url, forbidden.url("/socket", "ws")
     turn = web.page(f"{at}/turn", headers={"Location": there("/turned")}, status=302)  # allowed, and leads there
     web.page(f"{at}/style.css", f'@import "{there("/import")}"; body {{ background: url({there("/css")}) }}', _style())

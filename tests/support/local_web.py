@@ -1,8 +1,8 @@
-"""A web on loopback: pages as plain data, faults as functions, and a memory of who came and asked for what.
+"""A web on loopback: pages as plain data, faults as functions, and a record of all connections and requests.
 
 with LocalWeb() as web:
     web.page("/hello", "<h1>Hello</h1>")
-    assert somebody_fetches(web.url("/hello"))
+    fetch(web.url("/hello"))
     assert web.paths == ["/hello"]
 """
 
@@ -25,7 +25,7 @@ HTML = "text/html; charset=utf-8"
 
 @dataclass(frozen=True)
 class Page:
-    """One answer. A header given several values is sent several times."""
+    """An answer. A header with several values is sent several times."""
 
     body: bytes = b""
     status: int = 200
@@ -34,7 +34,7 @@ class Page:
 
 @dataclass(frozen=True)
 class Asked:
-    """One request as it arrived. `path` holds the query too; names of headers are in lower case."""
+    """A request as it arrived. `path` includes the query; names of headers are in lower case."""
 
     method: str
     path: str
@@ -44,7 +44,7 @@ class Asked:
 
 
 class Wire:
-    """The bare connection, for handlers that answer byte by byte. It is closed after they return."""
+    """The raw connection, for handlers that answer byte by byte. It is closed after they return."""
 
     def __init__(self, sock: socket.socket, closing: threading.Event) -> None:
         self._sock = sock
@@ -55,7 +55,7 @@ class Wire:
         self._sock.sendall(data)
 
     def chunk(self, data: bytes) -> None:
-        """One piece of an answer with `Transfer-Encoding: chunked`."""
+        """Send a piece of an answer with `Transfer-Encoding: chunked`."""
         self.send(b"%x\r\n%s\r\n" % (len(data), data))
 
     def pause(self, seconds: float) -> bool:
@@ -95,13 +95,13 @@ class LocalWeb:
 
     @property
     def host(self) -> str:
-        """Address and port as they stand in a link, and in the list of what is allowed."""
+        """Address and port as written in a link, and in the list of allowed hosts."""
         return f"{self.address}:{self.port}"
 
     @property
     def paths(self) -> list[str]:
-        """What was asked for, in order, queries included."""
-        return [asked.path for asked in self.asked]
+        """The paths of all requests in order, queries included."""
+        return [request.path for request in self.asked]
 
     def url(self, path: str = "/") -> str:
         return f"{'https' if self._tls else 'http'}://{self.host}{path}"
@@ -114,30 +114,30 @@ class LocalWeb:
         status: int = 200,
     ) -> str:
         """Answer `path` with these bytes, as HTML unless the headers say otherwise; returns the page's address."""
-        told = {"Content-Type": HTML, **(headers or {})}
-        lines = [(name, one) for name, value in told.items() for one in _values(value)]
+        all_headers = {"Content-Type": HTML, **(headers or {})}
+        lines = [(name, single) for name, value in all_headers.items() for single in _values(value)]
         page = Page(body.encode() if isinstance(body, str) else body, status, tuple(lines))
-        return self.handler(path, lambda _asked, _wire: page)
+        return self.handler(path, lambda _request, _wire: page)
 
     def handler(self, path: str, answer: Handler) -> str:
-        """Answer `path`, whatever its query, by this function: with a page, or by hand on the wire and None.
+        """Answer `path`, with any query, by this function: it returns a page, or writes to the wire and returns None.
 
-        A path that ends in `/*` stands for everything below it.
+        A path that ends in `/*` matches everything below it.
         """
         self._handlers[path] = answer
         return self.url(path)
 
-    def answer(self, asked: Asked, wire: Wire) -> Page | None:
-        path = asked.path.partition("?")[0]
-        for known in (asked.path, path, path.rpartition("/")[0] + "/*"):
+    def answer(self, request: Asked, wire: Wire) -> Page | None:
+        path = request.path.partition("?")[0]
+        for known in (request.path, path, path.rpartition("/")[0] + "/*"):
             if known in self._handlers:
-                return self._handlers[known](asked, wire)
+                return self._handlers[known](request, wire)
         return Page(b"<title>Not here</title><p>There is no such page.", 404)
 
     def secured(self, sock: socket.socket) -> socket.socket:
         if self._tls is None:
             return sock
-        # Hands are shaken at the first reading, in the thread of the connection.
+        # The handshake happens at the first read, in the thread of the connection.
         return self._tls.wrap_socket(sock, server_side=True, do_handshake_on_connect=False)
 
 
@@ -182,7 +182,7 @@ class _Server(ThreadingHTTPServer):
                     sock.shutdown(socket.SHUT_RDWR)
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """A client that hangs up in the middle is part of the game."""
+        """Tests provoke clients that hang up in the middle."""
         self.web.hung_up.set()
 
 
@@ -195,10 +195,10 @@ class _Conversation(BaseHTTPRequestHandler):
         web = self.server.web
         body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
         headers = {name.lower(): value for name, value in self.headers.items()}
-        asked = Asked(self.command, self.path, headers, body, self.server.number(self.request))
-        web.asked.append(asked)
+        request = Asked(self.command, self.path, headers, body, self.server.number(self.request))
+        web.asked.append(request)
         try:
-            page = web.answer(asked, Wire(self.connection, web.closing))
+            page = web.answer(request, Wire(self.connection, web.closing))
         except OSError:
             web.hung_up.set()
             page = None
@@ -221,7 +221,7 @@ class _Conversation(BaseHTTPRequestHandler):
 
 
 class Listener:
-    """Counts whoever connects to an address that nobody may reach, and hangs up on them."""
+    """Counts and closes the connections to an address that must not be reached."""
 
     def __init__(self, address: str = FORBIDDEN, port: int = 0) -> None:
         self.connections = 0

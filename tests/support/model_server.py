@@ -1,10 +1,10 @@
-"""A provider of models on loopback that speaks OpenAI's chat completions: answers by script, remembers everything.
+"""A provider of models on loopback that speaks OpenAI's chat completions: scripted answers, recorded requests.
 
     with ModelServer([fails(429, retry_after="7"), says({"title": "Lease"})]) as server:
         ...server.url...
     assert server.count == 2
 
-The answers are given in turn, the last one for ever; or a function of what was asked gives them.
+The answers are given in turn, the last one for ever; or a function of the request returns them.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from typing import Any
 
 JSON = "application/json"
 DRIPS, DRIP_SECONDS = 150, 0.2
-PATIENCE = 30.0  # seconds a client may keep a connection open on which it is told nothing
+PATIENCE = 30.0  # seconds a client may keep a connection open without an answer
 _AT_ONCE = socket.SO_LINGER, struct.pack("ii", 1, 0)  # closing resets the connection
 
 
 @dataclass(frozen=True)
 class Answer:
-    """One answer of the provider. The flags are its faults below HTTP."""
+    """An answer of the provider. The flags are faults below HTTP."""
 
     status: int = 200
     body: bytes = b""
@@ -44,7 +44,7 @@ class Answer:
 
 @dataclass(eq=False)
 class Asked:
-    """One request as it arrived. `ended` is None while it is not answered."""
+    """A request as it arrived. `ended` is None while it is not answered."""
 
     number: int  # counted from 0
     path: str
@@ -56,21 +56,21 @@ class Asked:
 
     @property
     def words(self) -> str:
-        """Everything it was told in words."""
+        """All text parts of the request."""
         return "\n".join(part["text"] for part in self._parts() if part.get("type") == "text")
 
     @property
     def pictures(self) -> list[bytes]:
-        """The JPEG files it was shown."""
+        """The JPEG files of the request."""
         urls = [part["image_url"]["url"] for part in self._parts() if part.get("type") == "image_url"]
         assert all(url.startswith("data:image/jpeg;base64,") for url in urls)
         return [base64.b64decode(url.partition(",")[2]) for url in urls]
 
     @property
     def schema(self) -> dict[str, Any] | None:
-        """The JSON schema its answer must fit."""
-        asked = self.body.get("response_format", {}).get("json_schema", {}).get("schema")
-        return asked if isinstance(asked, dict) else None
+        """The JSON schema that the answer must fit."""
+        requested = self.body.get("response_format", {}).get("json_schema", {}).get("schema")
+        return requested if isinstance(requested, dict) else None
 
     def _parts(self) -> list[dict[str, Any]]:
         parts: list[dict[str, Any]] = []
@@ -106,7 +106,7 @@ def says(answer: object, finish: str = "stop", refusal: str | None = None, token
 
 
 def raw(body: bytes, media_type: str = JSON, status: int = 200) -> Answer:
-    """These bytes and no completion."""
+    """These bytes instead of a completion."""
     return Answer(status, body, media_type)
 
 
@@ -122,22 +122,22 @@ def blocks() -> Answer:
 
 
 def hangs() -> Answer:
-    """It takes the question and says nothing."""
+    """It accepts the request and never answers."""
     return Answer(hang=True)
 
 
 def drips() -> Answer:
-    """It says so little at a time that it never comes to an end."""
+    """It sends so little at a time that it never finishes."""
     return Answer(drip=True)
 
 
 def cuts(answer: object) -> Answer:
-    """It ends the connection in the middle of this answer."""
+    """It closes the connection in the middle of this answer."""
     return replace(says(answer), cut=True)
 
 
 def resets() -> Answer:
-    """It resets the connection when it has the question."""
+    """It resets the connection when it has received the request."""
     return Answer(reset=True)
 
 
@@ -147,10 +147,10 @@ def late(seconds: float, answer: Answer) -> Answer:
 
 
 class ModelServer:
-    """Serves while its `with` lasts. Everything may be looked at from any thread, also while it serves."""
+    """Serves inside its `with` block. All properties can be read from any thread, also while it serves."""
 
     def __init__(self, script: Script, port: int = 0) -> None:
-        """`port` to come back at the address of one that went away; 0 for any."""
+        """`port` is the address of an earlier server to replace; 0 for any."""
         self._lock = threading.Condition()
         self._asked: list[Asked] = []
         self._script, self._since = script, 0
@@ -159,7 +159,7 @@ class ModelServer:
 
     @property
     def requests(self) -> list[Asked]:
-        """What it was asked so far, in the order of arrival."""
+        """The requests so far, in the order of arrival."""
         with self._lock:
             return list(self._asked)
 
@@ -200,14 +200,14 @@ class ModelServer:
         self._thread.join()
 
     def arrived(self, path: str, headers: dict[str, str], body: dict[str, Any]) -> tuple[Asked, Answer]:
-        """Remember a request and find its answer."""
+        """Record a request and find its answer."""
         with self._lock:
-            asked = Asked(len(self._asked), path, headers, body, time.monotonic())
-            self._asked.append(asked)
-            script, turn = self._script, asked.number - self._since
+            request = Asked(len(self._asked), path, headers, body, time.monotonic())
+            self._asked.append(request)
+            script, turn = self._script, request.number - self._since
             self._lock.notify_all()
         scripted = script if callable(script) else script[min(turn, len(script) - 1)]
-        return asked, scripted(asked) if callable(scripted) else scripted
+        return request, scripted(request) if callable(scripted) else scripted
 
 
 class _Server(ThreadingHTTPServer):
@@ -216,7 +216,7 @@ class _Server(ThreadingHTTPServer):
     request_queue_size = 64
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """A client that hangs up in the middle is part of the game."""
+        """Tests provoke clients that hang up in the middle."""
 
 
 def _handler(server: ModelServer) -> Callable[..., BaseHTTPRequestHandler]:
@@ -226,16 +226,16 @@ def _handler(server: ModelServer) -> Callable[..., BaseHTTPRequestHandler]:
         def do_POST(self) -> None:
             data = self.rfile.read(int(self.headers["Content-Length"]))
             headers = {name.lower(): value for name, value in self.headers.items()}
-            asked, answer = server.arrived(self.path, headers, json.loads(data))
+            request, answer = server.arrived(self.path, headers, json.loads(data))
             try:
-                self._answer(asked, answer)
+                self._answer(request, answer)
             finally:
-                asked.ended = time.monotonic()
+                request.ended = time.monotonic()
 
-        def _answer(self, asked: Asked, answer: Answer) -> None:
+        def _answer(self, request: Asked, answer: Answer) -> None:
             patience = PATIENCE if answer.hang else answer.after
             if patience and self._left(patience):
-                asked.hung_up.set()
+                request.hung_up.set()
                 self.close_connection = True
                 return
             if answer.reset or answer.hang:
@@ -253,7 +253,7 @@ def _handler(server: ModelServer) -> Callable[..., BaseHTTPRequestHandler]:
             for _ in range(DRIPS if answer.drip else 0):
                 self.wfile.write(b" ")
                 if self._left(DRIP_SECONDS):
-                    asked.hung_up.set()
+                    request.hung_up.set()
                     return
             self.wfile.write(answer.body[: len(answer.body) // 2] if answer.cut else answer.body)
 

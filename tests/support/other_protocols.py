@@ -1,4 +1,4 @@
-"""What Google's and Anthropic's servers say, for a server on loopback to say it too."""
+"""Answers in the protocols of Google and Anthropic, for a server on loopback."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from model_server import Answer
 
 
 def google_says(answer: object, finish: str = "STOP", tokens: tuple[int, int] = (7, 3)) -> Answer:
-    """A candidate; an `answer` that is a str is its text as it stands, None leaves it without any."""
+    """A candidate; an `answer` that is a str is sent as its text, None leaves it without text."""
     text = answer if isinstance(answer, str) or answer is None else json.dumps(answer)
     candidate = {"finishReason": finish, "index": 0}
     if text is not None:
@@ -18,7 +18,7 @@ def google_says(answer: object, finish: str = "STOP", tokens: tuple[int, int] = 
 
 
 def google_blocks() -> Answer:
-    """The question is not even looked at."""
+    """The question is blocked before it is read."""
     return _json({"promptFeedback": {"blockReason": "SAFETY"}, "usageMetadata": _google_usage((7, 0))})
 
 
@@ -29,13 +29,13 @@ def google_fails(status: int, name: str, *details: object, **headers: str) -> An
 
 
 def anthropic_says(answer: object, stop: str = "end_turn", tokens: tuple[int, int] = (7, 3)) -> Answer:
-    """A message; an `answer` that is a str is its text as it stands."""
+    """A message; an `answer` that is a str is sent as its text."""
     text = answer if isinstance(answer, str) else json.dumps(answer)
     return _message([{"type": "text", "text": text}] if text else [], stop, tokens)
 
 
 def anthropic_fills_in(answer: object) -> Answer:
-    """A message that fills in the form it was given."""
+    """A message that answers by calling the given tool."""
     return _message([{"type": "tool_use", "id": "toolu_1", "name": "answer", "input": answer}], "tool_use", (7, 3))
 
 
@@ -46,18 +46,18 @@ def anthropic_fails(status: int, kind: str, message: str = "no", **headers: str)
 
 def _message(content: list[object], stop: str, tokens: tuple[int, int]) -> Answer:
     usage = {"input_tokens": tokens[0], "output_tokens": tokens[1]}
-    told = {"id": "m1", "type": "message", "role": "assistant", "model": "scripted", "content": content}
-    return _json({**told, "stop_reason": stop, "stop_sequence": None, "usage": usage})
+    message = {"id": "m1", "type": "message", "role": "assistant", "model": "scripted", "content": content}
+    return _json({**message, "stop_reason": stop, "stop_sequence": None, "usage": usage})
 
 
 def _google_usage(tokens: tuple[int, int]) -> dict[str, int]:
     return {"promptTokenCount": tokens[0], "candidatesTokenCount": tokens[1], "totalTokenCount": sum(tokens)}
 
 
-def _json(told: object) -> Answer:
-    return Answer(body=json.dumps(told).encode())
+def _json(payload: object) -> Answer:
+    return Answer(body=json.dumps(payload).encode())
 
 
-def _failed(status: int, told: object, headers: dict[str, str]) -> Answer:
-    more = tuple((name.replace("_", "-"), value) for name, value in headers.items())
-    return replace(_json(told), status=status, headers=more)
+def _failed(status: int, payload: object, headers: dict[str, str]) -> Answer:
+    http_headers = tuple((name.replace("_", "-"), value) for name, value in headers.items())
+    return replace(_json(payload), status=status, headers=http_headers)

@@ -1,4 +1,4 @@
-"""Write an installed package with digesters of a stranger, as entry points make them known."""
+"""Write an installed package with third-party digesters, announced by entry points."""
 
 from __future__ import annotations
 

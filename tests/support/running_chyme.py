@@ -24,17 +24,17 @@ wait_until = waiting.wait_until
 
 PROJECT = Path(__file__).parents[2]
 SAMPLES = PROJECT / "tests/samples"
-OLD = 3600.0  # a file that was just written is left alone until it is still
+OLD = 3600.0  # chyme leaves a file alone until it was unchanged for a while
 
 
 def unmount(folder: Path) -> None:
-    """Killed processes keep a file system busy for a moment longer."""
+    """Unmount, with retries: killed processes keep a file system busy for a moment."""
     wait_until(lambda: subprocess.run(["umount", folder], capture_output=True, check=False).returncode == 0)
 
 
 @dataclass(frozen=True)
 class Ended:
-    """How a command ended and what it said."""
+    """The exit code and output of a command."""
 
     code: int
     out: str
@@ -46,9 +46,9 @@ class Ended:
 
 
 class RunningChyme:
-    """Everything that is run on one vault. `site` is on PYTHONPATH: for plug-ins, and as the mark of our processes.
+    """All processes on one vault. `site` is on PYTHONPATH: for plug-ins, and as the mark of our processes.
 
-    Its processes are copies of a warm one, unless `cold` has them start as those of a person do.
+    Its processes are copies of a warm process, unless `cold` makes them start as a user starts them.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -58,7 +58,7 @@ class RunningChyme:
         self.vault.mkdir()
         self.site.mkdir()
         self.settings = {
-            "CHYME_CRAWL": "false",  # links among the samples lead to other machines
+            "CHYME_CRAWL": "false",  # links in the samples lead to other machines
             "CHYME_SERVER_DIR": os.fspath(folder / "server"),
         }
         self.cold = False
@@ -66,7 +66,7 @@ class RunningChyme:
         self._started: list[subprocess.Popen[bytes]] = []
 
     def drop(self, name: str, content: str | bytes, *, still: bool = True) -> Path:
-        """Put a file into the vault, as if it had been there for long."""
+        """Put a file into the vault, as if it had been there for a long time."""
         path = self.vault / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content.encode() if isinstance(content, str) else content)
@@ -107,12 +107,12 @@ class RunningChyme:
         return Ended(process.returncode, out.decode(), err.decode())
 
     def popen(self, *arguments: str, **how: Any) -> subprocess.Popen[bytes]:
-        """What `subprocess.Popen` starts. It must be ended by whoever asks."""
+        """Start chyme as `subprocess.Popen` does. The caller must end the process."""
         start = subprocess.Popen if self.cold else warm_start.start
         return start([sys.executable, "-m", "chyme", *arguments], **how)
 
     def start(self, *arguments: str) -> subprocess.Popen[bytes]:
-        """Start a command that runs on; what it says goes to `said`."""
+        """Start a command that keeps running; `said` returns its output."""
         out = (self.folder / f"said-{len(self._started)}.txt").open("wb")
         self._files.append(out)
         process = self.popen(
@@ -131,17 +131,17 @@ class RunningChyme:
         return (self.folder / f"said-{self._started.index(process)}.txt").read_text()
 
     def serve(self, *arguments: str) -> Server:
-        """A serving chyme that answers already."""
+        """Start a serving chyme, and wait until it answers."""
         process = self.start("serve", "--port", "0", "--json", *arguments)
 
-        def told() -> bool:
+        def is_announced() -> bool:
             assert process.poll() is None, self.said(process)
             return any(
                 line.startswith('{"address"') and line[-1:] == "\n"
                 for line in self.said(process).splitlines(keepends=True)
             )
 
-        wait_until(told)
+        wait_until(is_announced)
         address = next(
             json.loads(line)["address"] for line in self.said(process).splitlines() if line.startswith('{"address"')
         )
@@ -150,12 +150,12 @@ class RunningChyme:
         return server
 
     def rows(self, question: str, *values: object) -> list[tuple[Any, ...]]:
-        """Ask the vault's database."""
+        """Query the vault's database."""
         with closing(sqlite3.connect(self.vault / ".chyme/vault.db", timeout=30)) as db:
             return db.execute(question, values).fetchall()
 
     def alive(self) -> list[int]:
-        """Our processes and their children that have not ended."""
+        """Ids of our processes and their children that have not ended."""
         wanted = b"PYTHONPATH=" + os.fsencode(self.site) + b"\0"
         found = []
         for folder in Path("/proc").iterdir():
@@ -166,7 +166,7 @@ class RunningChyme:
         return found
 
     def close(self) -> list[int]:
-        """End whatever still runs. Returns the children that had outlived their parents."""
+        """End all running processes. Return the children that outlived their parents."""
         running = [process for process in self._started if process.poll() is None]
         orphans: list[int] = []
         if not running:
@@ -185,7 +185,7 @@ class RunningChyme:
 
 @dataclass(frozen=True)
 class Server:
-    """A serving chyme and a client of it."""
+    """A serving chyme and a client for it."""
 
     process: subprocess.Popen[bytes]
     http: httpx.Client

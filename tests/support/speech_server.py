@@ -1,4 +1,4 @@
-"""A service that transcribes speech, on loopback: answers by script and remembers what it was sent."""
+"""A service that transcribes speech, on loopback: scripted answers, recorded requests."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ TEXT = {"text": "The ferry leaves at seven. Bring your tickets."}
 
 @dataclass(frozen=True)
 class Reply:
-    """One answer of the service. The flags are its faults below HTTP."""
+    """An answer of the service. The flags are faults below HTTP."""
 
     status: int = 200
     body: bytes = b""
@@ -84,7 +84,7 @@ class Reply:
 
 @dataclass
 class Sent:
-    """One request as it arrived."""
+    """A request as it arrived."""
 
     path: str
     headers: dict[str, str]
@@ -112,17 +112,17 @@ def says(answer: object) -> Reply:
 
 
 def fails(status: int, *, code: str | None = None, message: str = "no", **headers: str) -> Reply:
-    """An error as OpenAI words it."""
+    """An error in OpenAI's format."""
     body = json.dumps({"error": {"message": message, "type": "invalid_request_error", "code": code}}).encode()
-    more = tuple((name.replace("_", "-"), value) for name, value in headers.items())
-    return Reply(status, body, (*JSON, *more))
+    other_headers = tuple((name.replace("_", "-"), value) for name, value in headers.items())
+    return Reply(status, body, (*JSON, *other_headers))
 
 
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """A client that hangs up in the middle is part of the game."""
+        """Tests provoke clients that hang up in the middle."""
 
 
 @contextmanager
@@ -143,9 +143,9 @@ def serving(script: Sequence[Reply]) -> Iterator[Service]:
 
 def _parsed(path: str, headers: Message, data: bytes) -> Sent:
     sent = Sent(path, {name.lower(): value for name, value in headers.items()})
-    told = BytesParser().parsebytes(f"Content-Type: {headers['Content-Type']}\r\n\r\n".encode() + data)
-    assert told.is_multipart()
-    for part in told.get_payload():
+    message = BytesParser().parsebytes(f"Content-Type: {headers['Content-Type']}\r\n\r\n".encode() + data)
+    assert message.is_multipart()
+    for part in message.get_payload():
         assert isinstance(part, Message)
         name = str(part.get_param("name", header="content-disposition"))
         payload = part.get_payload(decode=True)

@@ -1,4 +1,4 @@
-"""Transcripts as speech-recognition would have made them, from lines that somebody wrote down."""
+"""Transcripts as speech-recognition would make them, from written lines."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SECONDS_A_WORD = 0.4
 
 
 def segment_of(text: str, start: float = 0.0, speaker: str | None = None) -> Segment:
-    """One segment whose words take equally long."""
+    """A segment whose words take equally long."""
     words = text.split()
     times = [start + at * SECONDS_A_WORD for at in range(len(words) + 1)]
     spoken = tuple(Word(word, times[at], times[at + 1], 0.9) for at, word in enumerate(words))
@@ -28,7 +28,7 @@ def segment_of(text: str, start: float = 0.0, speaker: str | None = None) -> Seg
 
 
 def transcript_of(lines: Sequence[str | tuple[str, str]], language: str | None = "en") -> Transcript:
-    """One segment for each line: a text, or a speaker and a text."""
+    """A transcript with a segment for each line: a text, or a speaker and a text."""
     segments: list[Segment] = []
     now = 0.0
     for line in lines:
@@ -46,7 +46,7 @@ def sample(name: str) -> Transcript:
 
 @dataclass(frozen=True)
 class SpokenSource(StaysHome):
-    """A recording of which only the transcript matters."""
+    """A recording of which only the transcript is used."""
 
     inputs: Mapping[str, Upstream]
     scratch: Path
@@ -59,7 +59,7 @@ class SpokenSource(StaysHome):
         return self.asked
 
     def open(self) -> BinaryIO:
-        raise AssertionError("nobody needs the recording itself")
+        raise AssertionError("the recording itself is not needed")
 
     def output(self, name: str) -> Upstream | None:
         return self.inputs.get(name)

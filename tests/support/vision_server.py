@@ -1,4 +1,4 @@
-"""A provider of models on loopback: answers by script and remembers what it was asked."""
+"""A provider of models on loopback: scripted answers, recorded requests."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ CAPTION = {"caption": "A dog on a pier.", "visible_text": "Harbour Street"}
 
 @dataclass(frozen=True)
 class Reply:
-    """One answer of the provider. `hang` and `cut` are its faults below HTTP."""
+    """An answer of the provider. `hang`, `cut` and `drip` are faults below HTTP."""
 
     status: int = 200
     body: bytes = b""
@@ -42,7 +42,7 @@ class Reply:
 
 @dataclass
 class Asked:
-    """One question as it arrived."""
+    """A request as it arrived."""
 
     path: str
     headers: dict[str, str]
@@ -91,22 +91,22 @@ def says(answer: object, finish: str = "stop", refusal: str | None = None) -> Re
 
 
 def fails(status: int, *, code: str | None = None, message: str = "no", **headers: str) -> Reply:
-    """An error as OpenAI words it."""
+    """An error in OpenAI's format."""
     body = json.dumps({"error": {"message": message, "type": code, "code": code}}).encode()
-    more = tuple((name.replace("_", "-"), value) for name, value in headers.items())
-    return Reply(status, body, (("Content-Type", "application/json"), *more))
+    other_headers = tuple((name.replace("_", "-"), value) for name, value in headers.items())
+    return Reply(status, body, (("Content-Type", "application/json"), *other_headers))
 
 
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """A client that hangs up in the middle is part of the game."""
+        """Tests provoke clients that hang up in the middle."""
 
 
 @contextmanager
 def serving(script: Sequence[Reply | Callable[[Asked], Reply]]) -> Iterator[Provider]:
-    """A provider that gives these answers in turn, the last one for ever; some depend on what it is asked."""
+    """A provider that gives these answers in turn, the last one for ever; functions answer depending on the request."""
     provider = Provider("", list(script))
     server = _Server(("127.0.0.1", 0), _handler(provider))
     provider.url = f"http://127.0.0.1:{server.server_address[1]}/v1"

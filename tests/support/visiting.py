@@ -1,4 +1,4 @@
-"""A real house and a real browser that visits it."""
+"""A real serving chyme and a real browser that visits it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PHONE = {"width": 390, "height": 844}
 
 @dataclass
 class House:
-    """A serving chyme on a vault of its own."""
+    """A serving chyme with its own vault."""
 
     chyme: RunningChyme
     server: Server
@@ -39,12 +39,12 @@ class House:
         return self.server.http
 
     def drop(self, name: str, content: str | bytes) -> Path:
-        """Put a file into the folder, as a person would."""
+        """Put a file into the folder, as a user would."""
         self.dropped.add(name)
         return self.chyme.drop(name, content)
 
     def settled(self, seconds: float = 120.0) -> None:
-        """Wait until what was dropped is noticed and nothing is left to do."""
+        """Wait until all dropped files are noticed and nothing is left to do."""
         still = 0
 
         def done() -> bool:
@@ -59,7 +59,7 @@ class House:
         wait_until(done, seconds)
 
     def _is_noticed(self, name: str) -> bool:
-        """Also of a file that was moved or deleted since."""
+        """True also for a file that was moved or deleted since."""
         try:
             found = (self.vault / name).stat()
         except FileNotFoundError:
@@ -68,14 +68,14 @@ class House:
         return rows == [(found.st_size, found.st_mtime_ns)]
 
     def document(self, path: str) -> dict[str, Any]:
-        """What is known of a document."""
-        told: dict[str, Any] = self.http.get(f"/api/digest/{path}").json()["document"]
-        return told
+        """The fields of a document."""
+        document_fields: dict[str, Any] = self.http.get(f"/api/digest/{path}").json()["document"]
+        return document_fields
 
 
 @contextmanager
 def served(folder: Path, drop: Callable[[RunningChyme], object] = lambda _: None, *arguments: str) -> Iterator[House]:
-    """A chyme that serves what `drop` puts into its vault first."""
+    """A serving chyme whose vault is filled by `drop` first."""
     folder.mkdir(parents=True, exist_ok=True)
     chyme = RunningChyme(folder)
     try:
@@ -91,7 +91,7 @@ def served(folder: Path, drop: Callable[[RunningChyme], object] = lambda _: None
 
 @contextmanager
 def visit(browser: Browser, **how: Any) -> Iterator[Page]:
-    """A page that complains, at its end, of every error it told on its console and everything it asked elsewhere."""
+    """A page that fails at its end for every error on its console and every request to another host."""
     context = browser.new_context(**how)
     page = context.new_page()
     page.set_default_timeout(AMPLE * 1000)  # milliseconds
@@ -103,12 +103,14 @@ def visit(browser: Browser, **how: Any) -> Iterator[Page]:
 
     page.on("console", listen)
     page.on("pageerror", lambda error: wrong.append(str(error)))
-    page.on("request", lambda one: None if one.url.startswith(LOCAL) else wrong.append(f"asked for {one.url}"))
-    page.expected_errors = []  # type: ignore[attr-defined]  # what a test provokes on purpose, in parts of its text
+    page.on(
+        "request", lambda request: None if request.url.startswith(LOCAL) else wrong.append(f"asked for {request.url}")
+    )
+    page.expected_errors = []  # type: ignore[attr-defined]  # parts of the texts of errors that a test provokes on purpose
     try:
         yield page
         expected = page.expected_errors  # type: ignore[attr-defined]
-        assert not [one for one in wrong if not any(part in one for part in expected)], wrong
+        assert not [problem for problem in wrong if not any(part in problem for part in expected)], wrong
     finally:
         context.close()
 
@@ -117,26 +119,26 @@ LOCAL = ("http://127.0.0.1", "http://localhost", "data:", "blob:")
 
 
 def script(page: Page, name: str) -> str:
-    """The address at which the page has loaded one of its scripts: imported again, it is the same module."""
+    """The address from which the page loaded this script: importing it again returns the same module."""
     address = page.locator('script[src$="/frame.js"]').get_attribute("src")
     assert address is not None
     return address.replace("frame.js", f"{name}.js")
 
 
 def check_a11y(page: Page) -> None:
-    """No serious violation of what people with other senses need."""
+    """Check that there is no serious violation of accessibility rules."""
     page.evaluate(AXE.read_text(encoding="utf-8"))
     found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
-    told = [
-        f"{one['id']}: {one['help']} – {[node['html'][:160] for node in one['nodes'][:3]]}"
-        for one in found["violations"]
-        if one["impact"] in SERIOUS
+    problems = [
+        f"{violation['id']}: {violation['help']} – {[node['html'][:160] for node in violation['nodes'][:3]]}"
+        for violation in found["violations"]
+        if violation["impact"] in SERIOUS
     ]
-    assert not told, "\n".join(told)
+    assert not problems, "\n".join(problems)
 
 
 def layout_shift(page: Page) -> float:
-    """How much the page has jumped by itself since it was opened (Chromium's own measure; 0 is not at all)."""
+    """How much the layout has shifted since the page was opened (Chromium's own measure; 0 is not at all)."""
     return float(
         page.evaluate(
             """() => new Promise(done => {

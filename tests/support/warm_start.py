@@ -1,9 +1,9 @@
 """Start processes of chyme without starting Python and importing everything for each.
 
-One process imports what chyme needs, and waits. Each process that a test starts is a copy of it, with its own
+A process imports what chyme needs, and waits. Each process that a test starts is a copy of it, with its own
 environment, folder, descriptors, signals and limits, and a child of the process that started it; only the start of
 the interpreter and the imports are left out. A command gets a waiting copy as well, for the children it starts.
-COLD_TESTS=1 starts every process as a person would; tests/end_to_end/test_cold_start.py always does.
+COLD_TESTS=1 starts every process as a user would; tests/end_to_end/test_cold_start.py always does.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ CLONE = {"x86_64": 56, "aarch64": 220}.get(platform.machine())  # the number of 
 WARM = CLONE is not None and "COLD_TESTS" not in os.environ
 CLONE_PARENT = 0x8000  # the copy becomes a sibling instead of a child
 COMMAND = "chyme"
-ROOM = "WARM_START_ROOM"  # a copy overwrites this variable with its environment, so that /proc shows it
+ROOM = "WARM_START_ROOM"  # a copy overwrites this variable with its environment, so that /proc contains it
 ROOM_BYTES = 8 << 10
 MAX_BYTES, MAX_DESCRIPTORS = 64 << 10, 64
 HIGH = 1000  # received descriptors are kept above this number until each is moved to its place
@@ -119,7 +119,7 @@ def _first() -> WaitingProcess:
     return WaitingProcess(ours)
 
 
-# From here on: what the waiting process does.
+# The rest of this file runs in the waiting process.
 
 
 def _import_everything() -> None:
@@ -227,8 +227,8 @@ def _show(environment: Mapping[str, str]) -> None:
     fields = Path("/proc/self/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
     start, end = int(fields[47]), int(fields[48])
     at = ctypes.string_at(start, end - start).index(ROOM.encode() + b"=")
-    shown = b"".join(os.fsencode(f"{name}={value}") + b"\0" for name, value in {ROOM: "", **environment}.items())
-    ctypes.memmove(start + at, shown[:ROOM_BYTES].ljust(ROOM_BYTES, b"\0"), ROOM_BYTES)
+    block = b"".join(os.fsencode(f"{name}={value}") + b"\0" for name, value in {ROOM: "", **environment}.items())
+    ctypes.memmove(start + at, block[:ROOM_BYTES].ljust(ROOM_BYTES, b"\0"), ROOM_BYTES)
 
 
 def _have_warm_children() -> None:
@@ -239,7 +239,7 @@ def _have_warm_children() -> None:
     if os.fork() == 0:
         ours.close()
         os.setsid()
-        _show({})  # so that it is not taken for a process of chyme
+        _show({})  # so that it is not mistaken for a process of chyme
         nowhere = os.open(os.devnull, os.O_RDWR)
         for place in range(3):
             os.dup2(nowhere, place)

@@ -1,6 +1,6 @@
-"""Pages that want to run a script or reach a server from a kept copy.
+"""Pages that try to run a script or reach a server from a stored copy.
 
-In each, RUN stands for a script that tells the listener, and URL for the listener's address.
+In each, RUN stands for a script that contacts the listener, and URL for the listener's address.
 """
 
 from __future__ import annotations
@@ -169,7 +169,7 @@ REACHING = {
     "<applet code=URL></applet>",
 }
 
-# Style sheets and drawings that a page takes from elsewhere; ok.css is a sheet without harm.
+# Style sheets and drawings that a page loads from elsewhere; ok.css is a harmless sheet.
 FETCHED = {
     "end of the style in a sheet": "p::after{content:'</style><script>RUN</script>'}",
     "end of the style in a selector": "p[title='</style><script>RUN</script>']{}",

@@ -1,4 +1,4 @@
-"""A page that uses every way of showing a picture, and a Chromium of the tests' own to look at it."""
+"""A page that uses every way to display a picture, and a separate Chromium for the tests to look at it."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ PICTURES = ["plain", "lazy", "middle", "old", "unseen", "tile", "tile2", "deep",
 
 
 def picture(name: str, kind: str = "PNG") -> bytes:
-    """A picture that is like no other: its colours follow from its name."""
+    """A unique picture: its colours are derived from its name."""
     seed = sum(name.encode()) * 37
     image = Image.new("RGB", (480, 320), ((seed * 3) % 200 + 40, (seed * 5) % 200 + 40, (seed * 7) % 200 + 40))
     ImageDraw.Draw(image).ellipse((60, 40, 420, 280), fill=((seed * 11) % 256, (seed * 13) % 256, (seed * 17) % 256))
@@ -99,7 +99,7 @@ def picture(name: str, kind: str = "PNG") -> bytes:
 
 
 def build(web: LocalWeb) -> str:
-    """Put the whole site up; the address of its page."""
+    """Serve the whole site. Return the address of its page."""
     for name in PICTURES:
         web.page(f"/site/{name}.png", picture(name), {"Content-Type": "image/png"})
     web.page("/site/modern.webp", picture("modern", "WEBP"), {"Content-Type": "image/webp"})
@@ -112,7 +112,7 @@ def build(web: LocalWeb) -> str:
 
 @dataclass
 class PlainFetches:
-    """Fetches from loopback, and remembers what was asked for."""
+    """Fetches from loopback, and records the addresses that were requested."""
 
     asked: list[str] = field(default_factory=list)
 
@@ -130,8 +130,8 @@ class PlainFetches:
 
 
 def chromium(url: str, *options: str, seconds: float = 90.0) -> subprocess.CompletedProcess[bytes]:
-    """Open an address that is ours. No name is looked up."""
-    # Not in a folder of pytest's: Chromium listens on a socket there, and its path must be short.
+    """Open an address of this machine. No name is looked up."""
+    # Not in a folder of pytest: Chromium listens on a socket there, and its path must be short.
     with tempfile.TemporaryDirectory(prefix="chr-", ignore_cleanup_errors=True) as home:
         command = [
             str(CHROMIUM),
@@ -155,7 +155,7 @@ def chromium(url: str, *options: str, seconds: float = 90.0) -> subprocess.Compl
 
 
 def looked_at(url: str, shot: Path) -> Image.Image:
-    """A picture of the page."""
+    """A screenshot of the page."""
     done = chromium(url, f"--screenshot={shot}", "--virtual-time-budget=5000")
     assert shot.exists(), done.stderr[-2000:]
     with Image.open(shot) as image:

@@ -1,4 +1,4 @@
-"""The real Chromium: it shows pages as people see them, and gives up those that never end."""
+"""The real Chromium: it renders pages as people see them, and gives up pages that never end."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture
 def hasty() -> Iterator[Browser]:
-    """One that gives up soon."""
+    """A browser that gives up soon."""
     made = Browser(BrowserSettings(seconds=4, settle=1))
     yield made
     made.close()
@@ -69,7 +69,7 @@ def guard(web: LocalWeb) -> Guard:
     return Guard(policy_of(web.host), delay=0)
 
 
-def silence(_asked: Asked, wire: Wire) -> None:
+def silence(_request: Asked, wire: Wire) -> None:
     wire.pause(60)
 
 
@@ -108,7 +108,7 @@ def test_a_page_made_by_scripts_comes_out_whole(browser: Browser, web: LocalWeb,
     assert (visited.screenshot, visited.width, visited.height) == (None, 0, 0)
 
 
-def test_what_stands_in_shadow_trees_is_part_of_the_page(browser: Browser, web: LocalWeb, guard: Guard) -> None:
+def test_shadow_trees_are_part_of_the_page(browser: Browser, web: LocalWeb, guard: Guard) -> None:
     url = web.page(
         "/shadow",
         "<!DOCTYPE html><p>before</p><x-card>a &lt; b<i slot=end>last</i></x-card><script>"
@@ -148,7 +148,7 @@ def test_styles_of_shadow_trees_are_part_of_the_page(browser: Browser, web: Loca
     assert "<x-card><p>inside</p><style>p { color: rgb(1, 2, 3); }</style></x-card>" in html
 
 
-def test_what_a_form_names_its_fields_is_no_matter(browser: Browser, web: LocalWeb, guard: Guard) -> None:
+def test_field_names_of_a_form_do_not_matter(browser: Browser, web: LocalWeb, guard: Guard) -> None:
     names = ("attributes", "localName", "childNodes", "shadowRoot", "nodeType", "getAttributeNames", "parentNode")
     fields = "".join(f"<input name={name}>" for name in names)
     url = web.page(
@@ -176,14 +176,14 @@ def test_redirects_lead_to_the_last_address(browser: Browser, web: LocalWeb, gua
     assert browser.visit(local_sites.meta_refresh(web), guard, "moved.url", shot=False).url == web.url("/moved/to")
 
 
-def test_nothing_is_remembered_from_one_page_to_the_next(browser: Browser, web: LocalWeb, guard: Guard) -> None:
+def test_no_state_is_carried_from_one_page_to_the_next(browser: Browser, web: LocalWeb, guard: Guard) -> None:
     script = "document.write(document.cookie + localStorage.getItem('k')); localStorage.setItem('k', 'kept')"
     url = web.page("/cookie", f"<p><script>{script}</script>", {"Set-Cookie": "secret=1; Path=/"})
     for _ in range(2):
         visited = browser.visit(url, guard, "cookie.url", shot=False)
         assert "null" in visited.html
         assert "kept</p>" not in visited.html
-    assert not [asked for asked in web.asked if "cookie" in asked.headers and asked.path == "/cookie"]
+    assert not [request for request in web.asked if "cookie" in request.headers and request.path == "/cookie"]
 
 
 def test_an_answer_that_is_an_error_keeps_its_status(browser: Browser, web: LocalWeb, guard: Guard) -> None:
@@ -199,7 +199,7 @@ def test_a_page_that_asks_for_a_password_is_not_asked_again(browser: Browser, we
             browser.visit(url, guard, "private.url")
     assert browser.visit(web.page("/bare", "<p>no</p>", status=401), guard, "bare.url", shot=False).status == 401
     url = web.page("/ticket", "<p>no</p>", {"WWW-Authenticate": "Negotiate"}, 401)
-    assert browser.visit(url, guard, "ticket.url", shot=False).status == 401  # and Chromium lives
+    assert browser.visit(url, guard, "ticket.url", shot=False).status == 401  # and Chromium stays alive
 
 
 @pytest.mark.parametrize("scheme", ["http", "https"])
@@ -207,14 +207,14 @@ def test_a_host_that_asked_for_a_pause_is_left_alone(
     browser: Browser, web: LocalWeb, guard: Guard, scheme: str
 ) -> None:
     guard.hold("127.0.0.1", 60)
-    with pytest.raises(RateLimited, match=r"^held\.url: 127\.0\.0\.1 asked for a pause") as held:
+    with pytest.raises(RateLimited, match=r"^held\.url: 127\.0\.0\.1 asked for a pause") as caught:
         browser.visit(f"{scheme}://{web.host}/", guard, "held.url")
-    assert held.value.tried is False
-    assert 50 < (held.value.retry_after or 0) <= 60
+    assert caught.value.tried is False
+    assert 50 < (caught.value.retry_after or 0) <= 60
     assert web.connections == 0
 
 
-def test_redirects_without_end_are_given_up(browser: Browser, web: LocalWeb, guard: Guard) -> None:
+def test_endless_redirects_are_given_up(browser: Browser, web: LocalWeb, guard: Guard) -> None:
     with pytest.raises(UnreadableFile, match=r"^a\.url: the link keeps redirecting to other addresses"):
         browser.visit(local_sites.endless_redirects(web), guard, "a.url")
 
@@ -236,7 +236,7 @@ def test_a_download_is_no_page_and_leaves_no_file(browser: Browser, web: LocalWe
     assert not [path for path in browser.folder.rglob("*") if path.name.endswith((".zip", ".crdownload"))]
 
 
-def test_dialogs_popups_and_print_do_not_hold_up_a_page(browser: Browser, web: LocalWeb, guard: Guard) -> None:
+def test_dialogs_popups_and_print_do_not_delay_a_page(browser: Browser, web: LocalWeb, guard: Guard) -> None:
     script = (
         "alert('a'); confirm('b'); prompt('c'); window.open('/other'); print(); onbeforeunload = () => 'stay';"
         "navigator.geolocation?.getCurrentPosition(() => 0); document.getElementById('p').textContent = 'second'"
@@ -247,7 +247,7 @@ def test_dialogs_popups_and_print_do_not_hold_up_a_page(browser: Browser, web: L
     assert "/other" not in web.paths
 
 
-def test_a_host_that_does_not_answer_is_told_in_the_words_of_the_guard(browser: Browser, web: LocalWeb) -> None:
+def test_a_host_that_does_not_answer_is_reported_with_the_guards_message(browser: Browser, web: LocalWeb) -> None:
     with socket.create_server(("127.0.0.1", 0)) as closed:
         host = f"127.0.0.1:{closed.getsockname()[1]}"
     dead = Guard(policy_of(host), delay=0)
@@ -265,9 +265,9 @@ def test_only_web_addresses_are_opened(browser: Browser, guard: Guard, url: str)
 def test_a_page_that_never_comes_to_rest_is_taken_as_it_is(web: LocalWeb, guard: Guard) -> None:
     web.handler("/never", silence)
     with closing(Browser(BrowserSettings(seconds=15, settle=1))) as browser:
-        loading = patiently(browser, web.page("/slow", "<h1>Here</h1><img src='/never'>"), guard, "slow.url")
+        loading = visit_until_in_time(browser, web.page("/slow", "<h1>Here</h1><img src='/never'>"), guard, "slow.url")
         polling = "<h1>Here</h1><script>setInterval(() => fetch('/slow?' + Math.random()), 50)</script>"
-        restless = patiently(browser, web.page("/poll", polling), guard, "poll.url")
+        restless = visit_until_in_time(browser, web.page("/poll", polling), guard, "poll.url")
     assert "<h1>Here</h1>" in loading.html
     assert loading.screenshot is not None
     assert loading.notes == ("the page was still loading when it was taken",)
@@ -277,17 +277,17 @@ def test_a_page_that_never_comes_to_rest_is_taken_as_it_is(web: LocalWeb, guard:
 @pytest.mark.parametrize(
     "script", ["while (true) {}", "while (true) alert(1)", "setTimeout(() => { while (true) {} }, 300)"]
 )
-def test_a_script_without_end_is_killed_in_time_and_the_next_page_is_shown(
+def test_an_endless_script_is_killed_in_time_and_the_next_page_works(
     hasty: Browser, web: LocalWeb, guard: Guard, script: str
 ) -> None:
     with pytest.raises(TimedOut, match=r"^loop\.url: .* within 4 seconds"):
         hasty.visit(web.page("/loop", f"<h1>x</h1><script>{script}</script>"), guard, "loop.url")
     assert hasty.pid is None
-    assert local_sites.RENDERED in patiently(hasty, local_sites.javascript_only(web), guard, "ferry.url").html
+    assert local_sites.RENDERED in visit_until_in_time(hasty, local_sites.javascript_only(web), guard, "ferry.url").html
 
 
-def patiently(browser: Browser, url: str, guard: Guard, name: str) -> RenderedPage:
-    """The page, visited again where a loaded machine took too long for it."""
+def visit_until_in_time(browser: Browser, url: str, guard: Guard, name: str) -> RenderedPage:
+    """Visit the page, again and again while a loaded machine takes too long."""
     for _ in range(20):
         with suppress(TimedOut):
             return browser.visit(url, guard, name)
@@ -320,8 +320,8 @@ def test_a_page_that_takes_all_memory_is_given_up(web: LocalWeb, guard: Guard, s
         browser.close()
 
 
-def test_what_a_page_loads_is_bounded(web: LocalWeb, guard: Guard) -> None:
-    def stream(_asked: Asked, wire: Wire) -> Page | None:
+def test_the_bytes_and_parts_that_a_page_loads_are_bounded(web: LocalWeb, guard: Guard) -> None:
+    def stream(_request: Asked, wire: Wire) -> Page | None:
         wire.send(b"HTTP/1.1 200 OK\r\nContent-Type: text/css\r\n\r\n")
         while not wire.pause(0):
             wire.send(b" " * 65536)
@@ -347,10 +347,10 @@ def test_a_page_that_leaves_the_web_is_not_pictured(browser: Browser, web: Local
         browser.visit(web.page("/blank", "<script>location.href = 'about:blank'</script>"), guard, "blank.url")
 
 
-def test_a_page_whose_process_dies_is_told_and_the_next_one_is_shown(
+def test_a_page_whose_process_dies_is_reported_and_the_next_page_works(
     browser: Browser, web: LocalWeb, guard: Guard
 ) -> None:
-    def kill(_asked: Asked, _wire: Wire) -> Page:
+    def kill(_request: Asked, _wire: Wire) -> Page:
         for process in process_tree(browser.pid or 0):
             if b"--type=renderer" in Path(f"/proc/{process.pid}/cmdline").read_bytes():
                 os.kill(process.pid, signal.SIGKILL)
@@ -372,7 +372,7 @@ def test_a_chromium_that_was_killed_is_replaced(browser: Browser, web: LocalWeb,
     assert browser.pid != killed
 
 
-def test_a_fresh_chromium_takes_over_after_so_many_pages(web: LocalWeb, guard: Guard) -> None:
+def test_a_fresh_chromium_takes_over_after_a_set_number_of_pages(web: LocalWeb, guard: Guard) -> None:
     browser = Browser(BrowserSettings(seconds=AMPLE, pages=2))
     try:
         pids = []

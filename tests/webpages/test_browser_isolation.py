@@ -1,4 +1,4 @@
-"""What Chromium cannot do, whatever a page asks of it: reach an address, read a file, or stay behind."""
+"""What Chromium cannot do for any page: reach a forbidden address, read a file, or keep running."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def guard(web: LocalWeb) -> Guard:
     return Guard(policy_of(web.host), delay=0)
 
 
-def test_no_way_of_a_page_leads_to_a_forbidden_address(
+def test_a_page_cannot_reach_a_forbidden_address(
     browser: Browser, web: LocalWeb, guard: Guard, forbidden: Listener
 ) -> None:
     visited = browser.visit(local_sites.prowler(web, forbidden), guard, "prowler.url")
@@ -71,7 +71,7 @@ def test_no_way_of_a_page_leads_to_a_forbidden_address(
     assert forbidden.connections == 0
 
 
-def test_neither_datagrams_nor_hints_nor_workers_lead_around_the_proxy(
+def test_datagrams_hints_and_workers_cannot_bypass_the_proxy(
     browser: Browser, web: LocalWeb, guard: Guard, forbidden: Listener
 ) -> None:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as datagrams:
@@ -105,21 +105,21 @@ def test_neither_datagrams_nor_hints_nor_workers_lead_around_the_proxy(
             datagrams.recv(2048)
 
 
-def test_a_page_that_leads_to_a_forbidden_address_is_refused_in_the_words_of_the_guard(
+def test_a_page_that_leads_to_a_forbidden_address_is_refused_with_the_guards_message(
     browser: Browser, web: LocalWeb, guard: Guard, forbidden: Listener
 ) -> None:
-    told = rf"^away\.url: {forbidden.host}: .*web_allow"
+    message = rf"^away\.url: {forbidden.host}: .*web_allow"
     for target in (forbidden.url("/"), forbidden.url("/", "https")):
-        with pytest.raises(AddressRefused, match=told):
+        with pytest.raises(AddressRefused, match=message):
             browser.visit(web.page("/turn", headers={"Location": target}, status=302), guard, "away.url")
-        with pytest.raises(AddressRefused, match=told):
+        with pytest.raises(AddressRefused, match=message):
             browser.visit(web.page("/go", f"<script>location.href = '{target}'</script>"), guard, "away.url")
-        with pytest.raises(AddressRefused, match=told):
+        with pytest.raises(AddressRefused, match=message):
             browser.visit(target, guard, "away.url")
     assert forbidden.connections == 0
 
 
-def test_a_name_that_leads_elsewhere_at_the_second_look_is_not_followed(
+def test_a_name_whose_second_lookup_leads_elsewhere_is_not_followed(
     browser: Browser, web: LocalWeb, forbidden: Listener
 ) -> None:
     answers = iter(["127.0.0.1"])
@@ -137,7 +137,7 @@ def test_a_name_that_leads_elsewhere_at_the_second_look_is_not_followed(
 
 
 class Recorder:
-    """The guard, and which hosts it was asked for."""
+    """The guard, with a record of the hosts it was asked for."""
 
     def __init__(self, guard: Guard) -> None:
         self._guard = guard
@@ -151,7 +151,7 @@ class Recorder:
         self._guard.hold(host, seconds)
 
 
-def test_chromium_goes_nowhere_on_its_own_account(browser: Browser, web: LocalWeb, guard: Guard) -> None:
+def test_chromium_connects_to_no_host_by_itself(browser: Browser, web: LocalWeb, guard: Guard) -> None:
     recorder = Recorder(guard)
     url = web.page("/page", "<form><input type=password></form><script>setInterval(() => fetch('/page'), 200)</script>")
     assert browser.visit(url, recorder, "page.url").notes  # it was open for some seconds
@@ -183,9 +183,9 @@ def test_files_of_this_machine_are_not_shown(browser: Browser, web: LocalWeb, gu
 def test_the_page_runs_in_a_sandbox_and_without_privileges(browser: Browser, web: LocalWeb, guard: Guard) -> None:
     seen: dict[str, str] = {}
 
-    def look(_asked: object, _wire: object) -> None:
+    def look(_request: object, _wire: object) -> None:
         for process in process_tree(browser.pid or 0):
-            with suppress(OSError):  # helpers, as those of chromium-sandbox, end at any moment
+            with suppress(OSError):  # helpers such as chromium-sandbox may end at any moment
                 if b"--type=renderer" in Path(f"/proc/{process.pid}/cmdline").read_bytes():
                     status = Path(f"/proc/{process.pid}/status").read_text(encoding="ascii").splitlines()
                     seen.update(line.partition(":\t")[::2] for line in status)
@@ -197,14 +197,14 @@ def test_the_page_runs_in_a_sandbox_and_without_privileges(browser: Browser, web
     assert seen["Uid"].split()[0] == str(NOBODY if os.geteuid() == 0 else os.geteuid())
     assert int(seen["CapEff"], 16) == 0
     if seen["network"]:
-        assert seen["network"] != os.readlink("/proc/self/ns/net")  # the page's process has no network at all
+        assert seen["network"] != os.readlink("/proc/self/ns/net")  # the process of the page has no network at all
 
 
 def still_there(processes: frozenset[Process]) -> list[int]:
     return [process.pid for process in processes if process in process_tree(process.pid)]
 
 
-def test_after_the_end_neither_process_nor_folder_is_left(web: LocalWeb, guard: Guard) -> None:
+def test_close_leaves_no_process_and_no_folder(web: LocalWeb, guard: Guard) -> None:
     browser = Browser(BrowserSettings())
     browser.visit(local_sites.javascript_only(web), guard, "ferry.url", shot=False)
     processes = process_tree(browser.pid or 0)
@@ -218,7 +218,7 @@ def test_after_the_end_neither_process_nor_folder_is_left(web: LocalWeb, guard: 
     browser.close()
 
 
-AS_SOMEBODY = """
+AS_USER = """
     import codecs, ctypes, os, sys, time
     from chyme.webpages.browser.browser import Browser
     from chyme.webpages.settings import BrowserSettings
@@ -226,18 +226,18 @@ AS_SOMEBODY = """
     from chyme.core.outbound.connection_client import ConnectionClient
     from chyme.errors import DigestError
 
-    for name in ("utf-16-le", "idna", "ascii"):  # Python may lie where this user cannot read later
+    for name in ("utf-16-le", "idna", "ascii"):  # Python may be installed where this user cannot read later
         codecs.lookup(name)
     libc = ctypes.CDLL(None, use_errno=True)
     how, uid, url, door = sys.argv[1], int(sys.argv[2]), sys.argv[3], int(sys.argv[4])
     if how != "child of root" and uid != os.geteuid():
         os.setgroups([]); os.setresgid(uid, uid, uid); os.setresuid(uid, uid, uid)
-        libc.prctl(4, 1, 0, 0, 0)  # as a process that was this user's from the beginning
+        libc.prctl(4, 1, 0, 0, 0)  # like a process that belonged to this user from the start
     if how == "no namespaces":
         assert libc.unshare(0x10000000) == 0
-        for name, told in (("setgroups", "deny"), ("uid_map", f"{uid} {uid} 1"), ("gid_map", f"{uid} {uid} 1")):
+        for name, content in (("setgroups", "deny"), ("uid_map", f"{uid} {uid} 1"), ("gid_map", f"{uid} {uid} 1")):
             with open(f"/proc/self/{name}", "w") as file:
-                file.write(told)
+                file.write(content)
         with open("/proc/sys/user/max_user_namespaces", "w") as file:
             file.write("0")
     if how.startswith("child"):
@@ -265,12 +265,12 @@ def door(guard: Guard) -> Iterator[ConnectionServer]:
         yield made
 
 
-def somebody(how: str, uid: int, web: LocalWeb, door: ConnectionServer) -> subprocess.Popen[str]:
+def start_browser_as(how: str, uid: int, web: LocalWeb, door: ConnectionServer) -> subprocess.Popen[str]:
     url = local_sites.javascript_only(web)
     with door.add_child() as end:
-        told = (how, str(uid), url, str(end.fileno()))
+        arguments = (how, str(uid), url, str(end.fileno()))
         return subprocess.Popen(
-            [sys.executable, "-W", "error", "-c", textwrap.dedent(AS_SOMEBODY), *told],
+            [sys.executable, "-W", "error", "-c", textwrap.dedent(AS_USER), *arguments],
             env={"PATH": os.environ["PATH"], "PYTHONPATH": str(SRC)},
             stdout=subprocess.PIPE,
             pass_fds=[end.fileno()],
@@ -284,24 +284,22 @@ def somebody(how: str, uid: int, web: LocalWeb, door: ConnectionServer) -> subpr
 def test_it_works_for_every_user_and_inside_a_child_without_network(
     how: str, uid: int, web: LocalWeb, door: ConnectionServer
 ) -> None:
-    with somebody(how, uid, web, door) as process:
-        told, _ = process.communicate(timeout=AMPLE)
+    with start_browser_as(how, uid, web, door) as process:
+        output, _ = process.communicate(timeout=AMPLE)
     assert process.returncode == 0
-    assert told.startswith("seen Ferry times True\n")
-    assert not Path(told.split()[-1]).exists()
+    assert output.startswith("seen Ferry times True\n")
+    assert not Path(output.split()[-1]).exists()
 
 
 @needs_root
-def test_where_no_sandbox_can_be_had_it_is_not_used_and_the_error_says_so(
-    web: LocalWeb, door: ConnectionServer
-) -> None:
-    with somebody("no namespaces", NOBODY, web, door) as process:
-        told, _ = process.communicate(timeout=AMPLE)
-    assert told == f"EngineUnavailable a.url: {SANDBOX}\n"
+def test_without_a_sandbox_chromium_is_not_used_and_the_error_says_so(web: LocalWeb, door: ConnectionServer) -> None:
+    with start_browser_as("no namespaces", NOBODY, web, door) as process:
+        output, _ = process.communicate(timeout=AMPLE)
+    assert output == f"EngineUnavailable a.url: {SANDBOX}\n"
 
 
-def test_when_we_are_killed_it_goes_with_us(web: LocalWeb, door: ConnectionServer) -> None:
-    with somebody("wait", os.geteuid(), web, door) as process:
+def test_chromium_ends_when_our_process_is_killed(web: LocalWeb, door: ConnectionServer) -> None:
+    with start_browser_as("wait", os.geteuid(), web, door) as process:
         assert process.stdout is not None
         assert process.stdout.readline().startswith("seen ")
         pid, folder = process.stdout.readline().split()
@@ -312,7 +310,7 @@ def test_when_we_are_killed_it_goes_with_us(web: LocalWeb, door: ConnectionServe
 
 
 def running(processes: frozenset[Process]) -> list[int]:
-    """Those that live; the dead whom nobody has laid to rest do not count."""
+    """The processes that are alive; zombies do not count."""
     found = []
     for pid in still_there(processes):
         try:

@@ -39,11 +39,11 @@ def guard(web: LocalWeb) -> Guard:
     return Guard(policy_of(web.host), delay=0)
 
 
-def asked(proxy: Proxy, *sent: bytes) -> bytes:
-    """All that comes back for these bytes, until the proxy hangs up."""
+def exchange(proxy: Proxy, *requests: bytes) -> bytes:
+    """Send these bytes and return everything that comes back until the proxy hangs up."""
     with socket.create_connection(("127.0.0.1", proxy.port), timeout=AMPLE) as sock:
         found = b""
-        for part in sent:
+        for part in requests:
             sock.sendall(part)
         while data := sock.recv(65536):
             found += data
@@ -64,21 +64,21 @@ def test_a_plain_request_reaches_its_server_as_its_own(web: LocalWeb, guard: Gua
     url = web.page("/a", "hello")
     with proxy_to(web, guard) as proxy:
         request = f"GET {url}?q=1 HTTP/1.1\r\nHost: {web.host}\r\nProxy-Connection: keep-alive\r\nX: y\r\n\r\n"
-        answer = asked(proxy, request.encode())
+        answer = exchange(proxy, request.encode())
     assert answer.startswith(b"HTTP/1.1 200 OK\r\n")
     assert answer.endswith(b"\r\nConnection: close\r\n\r\nhello")
-    (heard,) = web.asked
-    assert heard.path == "/a?q=1"
-    assert (heard.headers["x"], heard.headers["connection"]) == ("y", "close")
-    assert "proxy-connection" not in heard.headers
+    (received,) = web.asked
+    assert received.path == "/a?q=1"
+    assert (received.headers["x"], received.headers["connection"]) == ("y", "close")
+    assert "proxy-connection" not in received.headers
     assert threads() == []
 
 
-def test_what_a_server_says_in_between_is_passed_on(web: LocalWeb, guard: Guard) -> None:
+def test_interim_responses_are_passed_on(web: LocalWeb, guard: Guard) -> None:
     between = b"HTTP/1.1 103 Early Hints\r\nLink: </a.css>; rel=preload\r\n\r\n"
-    url = web.handler("/a", lambda _asked, wire: wire.send(between + b"HTTP/1.1 200 OK\r\nX: y\r\n\r\nhello"))
+    url = web.handler("/a", lambda _request, wire: wire.send(between + b"HTTP/1.1 200 OK\r\nX: y\r\n\r\nhello"))
     with proxy_to(web, guard) as proxy:
-        answer = asked(proxy, f"GET {url} HTTP/1.1\r\n\r\n".encode())
+        answer = exchange(proxy, f"GET {url} HTTP/1.1\r\n\r\n".encode())
     assert answer == between + b"HTTP/1.1 200 OK\r\nX: y\r\nConnection: close\r\n\r\nhello"
 
 
@@ -86,41 +86,41 @@ def test_what_a_server_says_in_between_is_passed_on(web: LocalWeb, guard: Guard)
     "parts", [[b"HTTP/1.1 200 OK\nX: y\n\nhe\r\n\r\nllo"], [b"HTTP/1.1 200 OK\r\nX: y\n", b"\r", b"\nhe\r\n\r\nllo"]]
 )
 def test_lines_that_end_in_another_way_are_understood(web: LocalWeb, guard: Guard, parts: list[bytes]) -> None:
-    def answer(_asked: Asked, wire: Wire) -> None:
+    def answer(_request: Asked, wire: Wire) -> None:
         for part in parts:
             wire.send(part)
             wire.pause(0.05)
 
     url = web.handler("/a", answer)
     with proxy_to(web, guard) as proxy:
-        told = asked(proxy, f"GET {url} HTTP/1.1\r\n\r\n".encode())
-    assert told == b"HTTP/1.1 200 OK\r\nX: y\r\nConnection: close\r\n\r\nhe\r\n\r\nllo"
+        received = exchange(proxy, f"GET {url} HTTP/1.1\r\n\r\n".encode())
+    assert received == b"HTTP/1.1 200 OK\r\nX: y\r\nConnection: close\r\n\r\nhe\r\n\r\nllo"
 
 
 def test_a_tunnel_carries_bytes_both_ways(web: LocalWeb, guard: Guard) -> None:
     web.page("/a", "hello")
     with proxy_to(web, guard) as proxy:
         request = f"GET /a HTTP/1.1\r\nHost: {web.host}\r\nConnection: close\r\n\r\n".encode()
-        answer = asked(proxy, f"CONNECT {web.host} HTTP/1.1\r\nHost: {web.host}\r\n\r\n".encode(), request)
+        answer = exchange(proxy, f"CONNECT {web.host} HTTP/1.1\r\nHost: {web.host}\r\n\r\n".encode(), request)
     assert answer.startswith(b"HTTP/1.1 200 Connection established\r\n\r\nHTTP/1.1 200 OK\r\n")
     assert answer.endswith(b"hello")
 
 
-def test_what_the_guard_refuses_is_refused_and_kept(web: LocalWeb, guard: Guard) -> None:
+def test_refusals_of_the_guard_are_passed_on_and_recorded(web: LocalWeb, guard: Guard) -> None:
     with Listener() as forbidden:
         with proxy_to(web, guard) as proxy:
             proxy.allow_host(forbidden.url())
             for request in (f"GET {forbidden.url('/x')}", f"CONNECT {forbidden.host}"):
-                answer = asked(proxy, f"{request} HTTP/1.1\r\n\r\n".encode())
+                answer = exchange(proxy, f"{request} HTTP/1.1\r\n\r\n".encode())
                 assert answer.startswith(b"HTTP/1.1 403 Forbidden\r\n")
                 assert f"{REFUSED_HEADER}: {proxy.mark}".encode() in answer
         assert list(proxy.traffic.refused) == [forbidden.host]
         assert forbidden.connections == 0
 
 
-def test_a_host_that_the_page_has_not_asked_for_is_refused_without_asking(web: LocalWeb, guard: Guard) -> None:
+def test_a_host_that_the_page_did_not_request_is_refused_without_asking_the_guard(web: LocalWeb, guard: Guard) -> None:
     with Proxy(guard, BrowserSettings()) as proxy:
-        assert asked(proxy, f"CONNECT {web.host} HTTP/1.1\r\n\r\n".encode()).startswith(b"HTTP/1.1 403 ")
+        assert exchange(proxy, f"CONNECT {web.host} HTTP/1.1\r\n\r\n".encode()).startswith(b"HTTP/1.1 403 ")
     assert (web.connections, proxy.traffic.refused) == (0, {})
 
 
@@ -137,9 +137,9 @@ def test_a_host_that_the_page_has_not_asked_for_is_refused_without_asking(web: L
         "GET http://[::1 HTTP/1.1",
     ],
 )
-def test_anything_else_leads_nowhere(web: LocalWeb, guard: Guard, request_line: str) -> None:
+def test_other_requests_reach_no_server(web: LocalWeb, guard: Guard, request_line: str) -> None:
     with proxy_to(web, guard) as proxy:
-        answer = asked(proxy, request_line.encode() + b"\r\n\r\n")
+        answer = exchange(proxy, request_line.encode() + b"\r\n\r\n")
     assert answer == b"" or answer.startswith(b"HTTP/1.1 403 ")
     assert web.connections == 0
 
@@ -148,22 +148,22 @@ def test_beyond_its_limits_nothing_comes_through(web: LocalWeb, guard: Guard) ->
     url = web.page("/big", b"x" * (3 << 20))
     request = f"GET {url} HTTP/1.1\r\n\r\n".encode()
     with proxy_to(web, guard, load_bytes=1 << 20) as proxy:
-        assert len(asked(proxy, request)) <= 1 << 20
+        assert len(exchange(proxy, request)) <= 1 << 20
         assert proxy.traffic.full == "only the first 1 MB were loaded"
-        assert asked(proxy, request).startswith(b"HTTP/1.1 403 ")
+        assert exchange(proxy, request).startswith(b"HTTP/1.1 403 ")
     with proxy_to(web, guard, requests=2) as proxy:
-        assert [asked(proxy, request)[9:12] for _ in range(3)] == [b"200", b"200", b"403"]
+        assert [exchange(proxy, request)[9:12] for _ in range(3)] == [b"200", b"200", b"403"]
     with (
         proxy_to(web, guard, connections=1) as proxy,
         socket.create_connection(("127.0.0.1", proxy.port)) as idle,
     ):
         time.sleep(0.1)
         with suppress(ConnectionError):  # it may hang up before it has read
-            assert asked(proxy, request) == b""
+            assert exchange(proxy, request) == b""
         assert idle.fileno() >= 0
 
 
-def test_closing_in_the_middle_leaves_neither_thread_nor_socket(web: LocalWeb, guard: Guard) -> None:
+def test_closing_in_the_middle_leaves_no_thread_and_no_socket(web: LocalWeb, guard: Guard) -> None:
     asking, answering = threading.Event(), threading.Event()
 
     class Slow:
@@ -187,7 +187,7 @@ def test_closing_in_the_middle_leaves_neither_thread_nor_socket(web: LocalWeb, g
         socket.create_connection(("127.0.0.1", proxy.port)).close()
 
 
-def test_a_guard_that_breaks_costs_one_part_and_not_the_page(web: LocalWeb) -> None:
+def test_a_guard_that_raises_costs_one_part_and_not_the_page(web: LocalWeb) -> None:
     class Broken:
         def connect(self, host: str, port: int, polite: bool = False) -> socket.socket:
             raise RuntimeError("no words for people")
@@ -196,7 +196,7 @@ def test_a_guard_that_breaks_costs_one_part_and_not_the_page(web: LocalWeb) -> N
             raise AssertionError
 
     with proxy_to(web, Broken()) as proxy:
-        assert asked(proxy, f"CONNECT {web.host} HTTP/1.1\r\n\r\n".encode()).startswith(b"HTTP/1.1 502 ")
+        assert exchange(proxy, f"CONNECT {web.host} HTTP/1.1\r\n\r\n".encode()).startswith(b"HTTP/1.1 502 ")
     assert isinstance(proxy.traffic.failed[web.host], NetworkFailed)
 
 
@@ -214,7 +214,7 @@ def test_only_the_page_itself_waits_for_its_hosts_turn(web: LocalWeb, guard: Gua
     request = f"GET {web.page('/a', 'hello')} HTTP/1.1\r\n\r\n".encode()
     with proxy_to(web, Listening()) as proxy:
         for _ in range(3):
-            assert asked(proxy, request).endswith(b"hello")
+            assert exchange(proxy, request).endswith(b"hello")
     assert asking == [True, False, False]
 
 
@@ -222,31 +222,31 @@ def test_a_pause_holds_for_the_whole_page(web: LocalWeb, guard: Guard) -> None:
     guard.hold("127.0.0.1", 60)
     with proxy_to(web, guard) as proxy:
         for _ in range(2):
-            assert asked(proxy, f"CONNECT {web.host} HTTP/1.1\r\n\r\n".encode()).startswith(b"HTTP/1.1 502 ")
+            assert exchange(proxy, f"CONNECT {web.host} HTTP/1.1\r\n\r\n".encode()).startswith(b"HTTP/1.1 502 ")
     assert isinstance(proxy.traffic.failed[web.host], RateLimited)
     assert web.connections == 0
 
 
-class Ends:
-    """A pipe, and the other end of it."""
+class PipeEnds:
+    """A pipe and its other end."""
 
     def __init__(self, most: int = 1000) -> None:
-        reads, self.says = os.pipe()
-        self.hears, writes = os.pipe()
+        reads, self.output = os.pipe()
+        self.input, writes = os.pipe()
         self.pipe = Pipe(reads, writes, most)
 
-    def say(self, told: object) -> None:
-        os.write(self.says, json.dumps(told).encode() + b"\0")
+    def send(self, message: object) -> None:
+        os.write(self.output, json.dumps(message).encode() + b"\0")
 
     def close(self) -> None:
         self.pipe.close()
-        for fd in (self.says, self.hears):
+        for fd in (self.output, self.input):
             os.close(fd)
 
 
 @pytest.fixture
-def ends() -> Iterator[Ends]:
-    made = Ends()
+def ends() -> Iterator[PipeEnds]:
+    made = PipeEnds()
     yield made
     made.close()
 
@@ -255,55 +255,55 @@ def soon() -> float:
     return time.monotonic() + 0.3
 
 
-def test_answers_find_their_question_and_events_their_listener(ends: Ends) -> None:
-    heard: list[tuple[str, str, object]] = []
-    ends.pipe.on_event = lambda session, event, told: heard.append((session, event, dict(told)))
-    ends.say({"method": "A.b", "params": {"x": 1}, "sessionId": "S"})
-    ends.say({"id": 7, "result": {"nobody": "asked"}})
-    ends.say({"id": 1, "result": {"y": 2}})
+def test_answers_reach_their_call_and_events_their_listener(ends: PipeEnds) -> None:
+    events: list[tuple[str, str, object]] = []
+    ends.pipe.on_event = lambda session, event, params: events.append((session, event, dict(params)))
+    ends.send({"method": "A.b", "params": {"x": 1}, "sessionId": "S"})
+    ends.send({"id": 7, "result": {"nobody": "asked"}})
+    ends.send({"id": 1, "result": {"y": 2}})
     assert ends.pipe.call("C.d", soon(), "S", z=3) == {"y": 2}
-    assert heard == [("S", "A.b", {"x": 1})]
-    sent = json.loads(os.read(ends.hears, 1000).rstrip(b"\0"))
+    assert events == [("S", "A.b", {"x": 1})]
+    sent = json.loads(os.read(ends.input, 1000).rstrip(b"\0"))
     assert sent == {"id": 1, "method": "C.d", "params": {"z": 3}, "sessionId": "S"}
-    ends.say({"id": 2, "error": {"message": "no such thing"}})
+    ends.send({"id": 2, "error": {"message": "no such thing"}})
     with pytest.raises(CommandFailed, match=r"E\.f: no such thing"):
         ends.pipe.call("E.f", soon())
 
 
-def test_a_message_beyond_the_limit_is_left_out(ends: Ends) -> None:
-    heard: list[str] = []
-    ends.pipe.on_event = lambda _session, event, _told: heard.append(event)
-    ends.say({"method": "small.1"})
-    os.write(ends.says, b'{"method": "large", "params": "' + b"x" * 3000)
+def test_a_message_beyond_the_limit_is_left_out(ends: PipeEnds) -> None:
+    events: list[str] = []
+    ends.pipe.on_event = lambda _session, event, _params: events.append(event)
+    ends.send({"method": "small.1"})
+    os.write(ends.output, b'{"method": "large", "params": "' + b"x" * 3000)
     with pytest.raises(DeadlineExceeded):
         ends.pipe.call("A.b", time.monotonic() + 0.1)
-    os.write(ends.says, b'"}\0')
-    ends.say({"method": "small.2"})
-    ends.say({"id": 2, "result": {}})
+    os.write(ends.output, b'"}\0')
+    ends.send({"method": "small.2"})
+    ends.send({"id": 2, "result": {}})
     assert ends.pipe.call("A.b", soon()) == {}
-    assert heard == ["small.1", "small.2"]
+    assert events == ["small.1", "small.2"]
 
 
-def test_silence_an_end_and_nonsense_are_told_apart(ends: Ends) -> None:
+def test_silence_a_closed_pipe_and_nonsense_are_distinguished(ends: PipeEnds) -> None:
     watched: list[float] = []
     ends.pipe.on_tick = lambda: watched.append(time.monotonic())
     with pytest.raises(DeadlineExceeded):
         ends.pipe.call("A.b", soon())
     assert 2 <= len(watched) <= 4
-    os.write(ends.says, b"{nonsense\0")
+    os.write(ends.output, b"{nonsense\0")
     with pytest.raises(BrowserDisconnected):
         ends.pipe.call("A.b", soon())
-    other = Ends()
-    os.close(other.says)
+    other = PipeEnds()
+    os.close(other.output)
     try:
         with pytest.raises(BrowserDisconnected):
             other.pipe.call("A.b", soon())
     finally:
         other.pipe.close()
-        os.close(other.hears)
+        os.close(other.input)
 
 
-def program(path: Path, content: bytes) -> Path:
+def write_program(path: Path, content: bytes) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(content)
     path.chmod(0o755)
@@ -311,9 +311,9 @@ def program(path: Path, content: bytes) -> Path:
 
 
 def test_the_program_is_found_behind_the_script(tmp_path: Path) -> None:
-    script = program(tmp_path / "opt" / "google-chrome", b"#!/bin/sh\n")
-    assert browser_program(str(script)) == script  # nothing else there: as the setting says
-    binary = program(tmp_path / "opt" / "chrome", b"\x7fELF...")
+    script = write_program(tmp_path / "opt" / "google-chrome", b"#!/bin/sh\n")
+    assert browser_program(str(script)) == script  # there is nothing else: the program of the setting is used
+    binary = write_program(tmp_path / "opt" / "chrome", b"\x7fELF...")
     assert browser_program(str(script)) == binary
     link = tmp_path / "bin"
     link.symlink_to(script)
@@ -330,16 +330,16 @@ def test_off_and_missing_programs_are_none(tmp_path: Path) -> None:
 def test_the_marker_changes_with_the_program(tmp_path: Path) -> None:
     path = tmp_path / "chrome"
     seen = [browser_marker(str(path))]
-    program(path, b"\x7fELF one")
+    write_program(path, b"\x7fELF one")
     seen.append(browser_marker(str(path)))
-    program(path, b"\x7fELF second")
+    write_program(path, b"\x7fELF second")
     seen.append(browser_marker(str(path)))
     path.unlink()
     assert len(set(seen)) == 3
     assert browser_marker(str(path)) == seen[0] == browser_marker("off") == "no Chromium"
 
 
-def test_whether_orphans_are_ours_is_as_before_afterwards() -> None:
+def test_adopting_orphans_can_be_set_back() -> None:
     before = adopt_orphans(True)
     assert adopt_orphans(before) is True
     assert adopt_orphans(before) is before

@@ -1,4 +1,4 @@
-"""The parts of a page come quickly, together within their limits, and never as an error."""
+"""The parts of a page are fetched quickly, within their common limits, and never raise an error."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def fetcher_of(web: LocalWeb, limits: CrawlLimits | None = None) -> Fetcher:
     return Fetcher(guard, limits or CrawlLimits(), "link.url")
 
 
-def test_a_part_comes_as_it_is_over_redirects_too(web: LocalWeb) -> None:
+def test_a_part_arrives_unchanged_also_over_redirects(web: LocalWeb) -> None:
     web.page("/old", headers={"Location": f"http://cdn.test:{web.port}/dot"}, status=301)
     with fetcher_of(web) as fetcher:
         part = fetcher.fetch_part(web.url("/old"), MOST)
@@ -45,11 +45,11 @@ def test_a_part_comes_as_it_is_over_redirects_too(web: LocalWeb) -> None:
     assert (part.body, part.mime, part.hops) == (b"a picture", "image/png", (web.url("/old"),))
 
 
-def test_parts_are_asked_for_as_pictures_and_pages_as_pages(web: LocalWeb) -> None:
+def test_parts_are_requested_as_pictures_and_pages_as_pages(web: LocalWeb) -> None:
     with fetcher_of(web) as fetcher:
         fetcher.fetch_part(web.url("/dot"), MOST)
         fetcher.fetch_page(web.url("/dot"))
-    part, page = (asked.headers["accept"] for asked in web.asked if asked.path == "/dot")
+    part, page = (request.headers["accept"] for request in web.asked if request.path == "/dot")
     assert part == "image/webp,image/*,text/css,font/woff2,*/*;q=0.8"
     assert page.startswith("text/html,")
 
@@ -64,7 +64,7 @@ def test_parts_do_not_wait_for_turns_and_share_connections(web: LocalWeb) -> Non
 def test_threads_may_ask_at_once(web: LocalWeb) -> None:
     together = threading.Barrier(4, timeout=AMPLE)
 
-    def answer(_asked: Asked, _wire: Wire) -> Page:
+    def answer(_request: Asked, _wire: Wire) -> Page:
         together.wait()
         return Page(b"four at once")
 
@@ -76,7 +76,7 @@ def test_threads_may_ask_at_once(web: LocalWeb) -> None:
     assert web.connections <= 6
 
 
-def test_what_cannot_be_had_is_none(web: LocalWeb) -> None:
+def test_parts_that_cannot_be_fetched_are_none(web: LocalWeb) -> None:
     addresses = [
         *("", "no address", "data:image/png;base64,xx", "ftp://127.0.0.1/", "http://[", "javascript:1", "//x", "/dot"),
         *("http://", "http://" + "a" * 70_000, "http://a\x00b/", "http://h..b/", "https://.x/", "http://\udc80/"),
@@ -93,13 +93,13 @@ def test_what_cannot_be_had_is_none(web: LocalWeb) -> None:
         assert forbidden.connections == 0
 
 
-def test_a_part_has_no_more_bytes_than_asked_for(web: LocalWeb) -> None:
+def test_a_part_has_no_more_bytes_than_allowed(web: LocalWeb) -> None:
     with fetcher_of(web) as fetcher:
         assert fetcher.fetch_part(web.url("/dot"), len(b"a picture")) is not None
         assert fetcher.fetch_part(web.url("/dot"), len(b"a picture") - 1) is None
 
 
-def test_there_are_only_so_many_parts(web: LocalWeb) -> None:
+def test_the_number_of_parts_is_limited(web: LocalWeb) -> None:
     with fetcher_of(web, CrawlLimits(parts=3)) as fetcher:
         assert [fetcher.fetch_part(web.url("/dot"), MOST) is not None for _ in range(5)] == [True] * 3 + [False] * 2
     assert len(web.asked) == 3
@@ -112,13 +112,13 @@ def test_all_parts_together_end_on_time(web: LocalWeb) -> None:
         assert fetcher.fetch_part(web.url("/dot"), MOST) is None
 
 
-def test_a_connection_that_was_hung_up_meanwhile_is_replaced(web: LocalWeb) -> None:
+def test_a_connection_that_the_server_closed_is_replaced(web: LocalWeb) -> None:
     first: list[int] = []
 
-    def once_per_connection(asked: Asked, wire: Wire) -> Page | None:
-        if asked.connection in first:
+    def once_per_connection(request: Asked, wire: Wire) -> Page | None:
+        if request.connection in first:
             return None  # hangs up instead of an answer
-        first.append(asked.connection)
+        first.append(request.connection)
         return Page(b"fresh")
 
     web.handler("/moody", once_per_connection)
@@ -137,7 +137,7 @@ def test_a_part_gets_the_password_of_its_page_but_brings_none(web: LocalWeb) -> 
         moved = fetcher.fetch_part(web.url("/old"), MOST)
     assert moved is not None
     assert "other" not in moved.url
-    sent = [asked.headers.get("authorization") for asked in web.asked]
+    sent = [request.headers.get("authorization") for request in web.asked]
     assert sent[0] == sent[1] is not None
     assert sent[2:] == [None, None, sent[0], None]
 
@@ -160,7 +160,7 @@ def test_a_connection_that_came_too_late_is_closed(web: LocalWeb) -> None:
         assert [sock.fileno() for sock in opened] == [-1]
 
 
-def test_after_the_end_no_part_comes_and_nothing_stays_open(web: LocalWeb) -> None:
+def test_a_closed_fetcher_fetches_no_part_and_leaves_nothing_open(web: LocalWeb) -> None:
     opened: list[socket.socket] = []
     guard = Guard(policy_of(web.host), delay=0)
 

@@ -1,4 +1,4 @@
-"""What a server sent is unpacked and decoded, whatever it says about it; cookies go back only where they came from."""
+"""Responses are unpacked and decoded even if their headers are wrong; cookies only go back to where they came from."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_every_kind_of_packing_is_undone_however_the_bytes_arrive(how: str, size
     assert b"".join(decompress(pieces, encoding)) == WORDS
 
 
-def test_bytes_that_wait_inside_when_all_was_taken_in_are_not_lost() -> None:
+def test_bytes_buffered_at_the_end_of_the_input_are_not_lost() -> None:
     for length in range(PIECE, PIECE + 300):
         assert len(b"".join(decompress([raw_deflate(bytes(length))], "deflate"))) == length
 
@@ -79,7 +79,7 @@ def test_nothing_at_all_unpacks_to_nothing(encoding: str) -> None:
     assert b"".join(decompress([], encoding)) == b""
 
 
-def test_what_cannot_be_unpacked_is_said() -> None:
+def test_data_that_cannot_be_unpacked_raises_an_error() -> None:
     broken = bytearray(gzip.compress(WORDS))
     broken[500:600] = bytes(100)
     for encoding, data in (("gzip", bytes(broken)), ("deflate", b"\xff\xff no"), ("br", b"x"), ("gzip," * 4, b"x")):
@@ -87,12 +87,12 @@ def test_what_cannot_be_unpacked_is_said() -> None:
             b"".join(decompress([data], encoding))
 
 
-def test_packings_within_each_other_end_where_they_hold_nothing() -> None:
+def test_nested_packings_that_contain_nothing_are_bounded() -> None:
     nothing = gzip.compress(b"")
     with pytest.raises(DecompressionError, match="more pieces"):
         b"".join(decompress([nothing * 1000] * (MAX_MEMBERS // 1000 + 1), "gzip"))
     packer = zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS)
-    empty = packer.flush(zlib.Z_FULL_FLUSH)  # a block without anything
+    empty = packer.flush(zlib.Z_FULL_FLUSH)  # an empty block
     inner = empty * (MAX_BYTES_BETWEEN // len(empty) + 1)
     with pytest.raises(DecompressionError, match="endless in between"):
         b"".join(decompress([gzip.compress(inner, 1)], "deflate, gzip"))
@@ -136,9 +136,9 @@ def test_a_page_that_lies_about_its_letters_is_read_right(web: LocalWeb, lie: st
     assert f"<p>{line}</p>" in decode_page(page_of(web, url))
 
 
-def decoded(data: bytes, header: str | None = None) -> str:
-    told = f"text/html; charset={header}" if header else "text/html"
-    return decode_page(FetchResult("http://x/", 200, {"content-type": told}, data))
+def decode(data: bytes, header: str | None = None) -> str:
+    content_type = f"text/html; charset={header}" if header else "text/html"
+    return decode_page(FetchResult("http://x/", 200, {"content-type": content_type}, data))
 
 
 @pytest.mark.parametrize(
@@ -168,19 +168,19 @@ def decoded(data: bytes, header: str | None = None) -> str:
 )
 def test_encodings_are_taken_as_browsers_take_them(text: str, encoding: str, header: str | None) -> None:
     page = f"<html><body><p>{text}</p></body></html>"
-    assert decoded(page.encode(encoding), header) == page
+    assert decode(page.encode(encoding), header) == page
 
 
 def test_a_few_broken_bytes_do_not_change_the_encoding() -> None:
     page = ("日本語のページです。" * 50).encode("cp932")
-    assert decoded(page[:501] + b"\xfd" + page[501:], "shift_jis").count("日本語") >= 48
+    assert decode(page[:501] + b"\xfd" + page[501:], "shift_jis").count("日本語") >= 48
 
 
-def test_a_page_without_any_true_word_still_has_text() -> None:
-    assert "words" in decoded(bytes(range(128, 256)) * 20 + b"words", "utf-8")
+def test_a_page_with_a_wrong_encoding_still_has_text() -> None:
+    assert "words" in decode(bytes(range(128, 256)) * 20 + b"words", "utf-8")
 
 
-def sent(jar: Cookies, url: str) -> str:
+def cookie_header(jar: Cookies, url: str) -> str:
     return jar.header(httpx2.URL(url))
 
 
@@ -200,7 +200,7 @@ def sent(jar: Cookies, url: str) -> str:
 def test_a_cookie_goes_back_where_it_came_from(line: str, goes_to: str, stays_away_from: str) -> None:
     jar = Cookies()
     jar.keep(httpx2.URL("http://www.news.test/deep/x"), [line])
-    assert (sent(jar, goes_to), sent(jar, stays_away_from)) == ("a=1", "")
+    assert (cookie_header(jar, goes_to), cookie_header(jar, stays_away_from)) == ("a=1", "")
 
 
 @pytest.mark.parametrize(
@@ -211,23 +211,26 @@ def test_a_cookie_goes_back_where_it_came_from(line: str, goes_to: str, stays_aw
         *("__Host-a=1; Path=/", "__Secure-a=1", "a=\x01", "a=ü", "a=" + "x" * 5000),
     ],
 )
-def test_a_cookie_that_oversteps_is_not_kept(line: str) -> None:
+def test_a_cookie_with_excessive_claims_is_not_stored(line: str) -> None:
     jar = Cookies()
     jar.keep(httpx2.URL("http://www.news.test/"), [line])
     for host in ("www.news.test", "news.test", "evil.test", "x.www.news.test"):
-        assert sent(jar, f"http://{host}/") == sent(jar, f"https://{host}/") == ""
+        assert cookie_header(jar, f"http://{host}/") == cookie_header(jar, f"https://{host}/") == ""
 
 
 def test_a_secure_cookie_goes_over_secure_connections_only() -> None:
     jar = Cookies()
     jar.keep(httpx2.URL("https://news.test/"), ["a=1; Secure", "__Host-b=2; Secure; Path=/"])
-    assert (sent(jar, "https://news.test/"), sent(jar, "http://news.test/")) == ("a=1; __Host-b=2", "")
+    assert (cookie_header(jar, "https://news.test/"), cookie_header(jar, "http://news.test/")) == (
+        "a=1; __Host-b=2",
+        "",
+    )
 
 
 def test_an_address_is_no_part_of_another() -> None:
     jar = Cookies()
     jar.keep(httpx2.URL("http://10.1.2.3/"), ["a=1; Domain=2.3", "b=2; Domain=10.1.2.3"])
-    assert sent(jar, "http://10.1.2.3/") == "b=2"
+    assert cookie_header(jar, "http://10.1.2.3/") == "b=2"
 
 
 def test_a_cookie_is_replaced_taken_back_and_their_number_is_bounded() -> None:

@@ -36,7 +36,7 @@ class Authority:
         self._openssl("req", "-x509", *new_key, "-keyout", "ca.key", "-out", "ca.pem", "-days", "2", "-subj", "/CN=ca")
 
     def certificate(self, host: str, days: int) -> ssl.SSLContext:
-        """What a server of that name shows; `days` below zero: no longer valid."""
+        """The certificate for a server of that name; with `days` below zero it has expired."""
         self._openssl("req", "-new", *self._new_key, "-keyout", "s.key", "-out", "s.csr", "-subj", f"/CN={host}")
         (self.folder / "s.ext").write_text(f"subjectAltName=DNS:{host}\n", encoding="ascii")
         signed = ("-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-extfile", "s.ext")
@@ -93,25 +93,25 @@ def test_plain_http_may_lead_to_https(authority: Authority) -> None:
         ("news.test", 2, False, "unable to get local issuer certificate|self-signed"),
     ],
 )
-def test_a_certificate_that_is_not_right_is_said_and_nothing_is_sent(
+def test_an_invalid_certificate_is_reported_and_nothing_is_sent(
     authority: Authority, host: str, days: int, trusted: bool, cause: str
 ) -> None:
     context = authority.trusted if trusted else None
     with LocalWeb(tls=authority.certificate(host, days)) as web, fetching(web, context) as fetcher:
-        told = rf"^link\.url: the certificate of news\.test is not to be trusted: .*({cause})"
-        with pytest.raises(UnreadableFile, match=told):
+        message = rf"^link\.url: the certificate of news\.test is not to be trusted: .*({cause})"
+        with pytest.raises(UnreadableFile, match=message):
             fetcher.fetch_page(f"https://me:s3cret@news.test:{web.port}/x")
         assert fetcher.fetch_part(f"https://news.test:{web.port}/x", 100) is None
         assert web.asked == []
 
 
-def test_a_server_that_speaks_no_tls_is_trouble_of_the_network(authority: Authority) -> None:
-    told = r"^link\.url: the connection to news\.test failed: no secure connection"
-    with LocalWeb() as web, fetching(web, authority.trusted) as fetcher, pytest.raises(NetworkFailed, match=told):
+def test_a_server_without_tls_is_a_network_error(authority: Authority) -> None:
+    message = r"^link\.url: the connection to news\.test failed: no secure connection"
+    with LocalWeb() as web, fetching(web, authority.trusted) as fetcher, pytest.raises(NetworkFailed, match=message):
         fetcher.fetch_page(f"https://news.test:{web.port}/x")
 
 
-def test_hands_that_are_never_shaken_end_on_time(authority: Authority) -> None:
+def test_a_handshake_that_never_ends_times_out(authority: Authority) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         port = silent.getsockname()[1]
         guard = Guard(policy_of(f"*.test:{port}"), delay=0, resolve=lambda _host: ["127.0.0.1"])

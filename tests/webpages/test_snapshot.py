@@ -1,4 +1,4 @@
-"""A kept copy of a page: what is in it, what is not, and what it costs."""
+"""A stored copy of a page: what it contains, what it leaves out, and its limits."""
 
 from __future__ import annotations
 
@@ -26,29 +26,29 @@ WOFF2 = b"wOF2" + b"\0" * 60
 
 
 class Web:
-    """Parts by their address."""
+    """Answers requests for parts by their address."""
 
     def __init__(self, parts: Mapping[str, bytes] | Callable[[str], bytes | None]) -> None:
         self._parts = parts if callable(parts) else dict(parts).get
         self._lock = threading.Lock()
-        self.asked: list[str] = []
+        self.requested: list[str] = []
 
     def fetch_part(self, url: str, max_bytes: int) -> FetchResult | None:
         with self._lock:
-            self.asked.append(url)
+            self.requested.append(url)
         body = self._parts(url)
         mime = "text/css" if url.endswith(".css") else "application/octet-stream"
         return None if body is None or len(body) > max_bytes else FetchResult(url, 200, {"content-type": mime}, body)
 
 
-def kept(
+def snapshot_of(
     page: str,
     parts: Mapping[str, bytes] | Callable[[str], bytes | None] | None = None,
     limits: CrawlLimits | None = None,
 ) -> tuple[Snapshot, str, list[str]]:
     web = Web(parts or {})
     made = build_snapshot(page, URL, web, limits or CrawlLimits())
-    return made, made.html.decode("utf-8"), web.asked
+    return made, made.html.decode("utf-8"), web.requested
 
 
 def as_data(mime: str, data: bytes) -> str:
@@ -56,7 +56,7 @@ def as_data(mime: str, data: bytes) -> str:
 
 
 @pytest.mark.skipif(not CHROMIUM.exists(), reason="Chromium is not installed: the copy was not looked at")
-def test_the_copy_looks_like_the_page_and_asks_nobody(tmp_path: Path) -> None:
+def test_the_copy_looks_like_the_page_and_makes_no_request(tmp_path: Path) -> None:
     with LocalWeb() as web:
         url = build(web)
         page = looked_at(url, tmp_path / "page.png")
@@ -69,7 +69,7 @@ def test_the_copy_looks_like_the_page_and_asks_nobody(tmp_path: Path) -> None:
         assert web.asked == []
     assert (made.left_out, made.notes) == (0, ())
     assert page.size == copy.size
-    assert len(page.resize((100, 140)).getcolors(14_000) or ()) > 100  # there is something to be seen
+    assert len(page.resize((100, 140)).getcolors(14_000) or ()) > 100  # the page is not blank
     assert max(ImageStat.Stat(ImageChops.difference(page, copy)).mean) < 0.05
 
 
@@ -86,8 +86,8 @@ def test_every_kind_of_picture_is_in_the_copy() -> None:
     assert made.parts == len(fetches.asked) == 14
 
 
-def test_the_head_is_ours_and_the_rest_of_the_page_keeps_what_styles_hang_on() -> None:
-    _, html, _ = kept(
+def test_the_head_is_ours_and_the_rest_of_the_page_keeps_what_styles_depend_on() -> None:
+    _, html, _ = snapshot_of(
         '<!doctype html><html lang=de class="a b" data-theme=dark onclick=x><head><title>Käse &lt;3</title>'
         "<meta name=viewport content='width=device-width'><link rel=canonical href=/c><meta property=og:x content=y>"
         "<body id=top class=c style='color:red' bgcolor=#fff onload=x data-page=7><p>Hallo"
@@ -118,8 +118,8 @@ def test_the_head_is_ours_and_the_rest_of_the_page_keeps_what_styles_hang_on() -
         ('<!DOCTYPE html PUBLIC "-//W3C//DTD XHTML 1.0 Strict//EN" "http://x">', "<!DOCTYPE html><html>"),
     ],
 )
-def test_the_way_of_laying_out_is_that_of_the_page(first: str, ours: str) -> None:
-    assert kept(f"{first}<p>x")[1].startswith(ours)
+def test_the_layout_mode_is_that_of_the_page(first: str, ours: str) -> None:
+    assert snapshot_of(f"{first}<p>x")[1].startswith(ours)
 
 
 @pytest.mark.parametrize(
@@ -138,11 +138,11 @@ def test_the_way_of_laying_out_is_that_of_the_page(first: str, ours: str) -> Non
     ],
 )
 def test_links_are_absolute_or_none(written: str, link: str) -> None:
-    assert f"<a {link}>x</a>" in kept(f'<a href="{written}" ping=/p target=top>x</a>')[1]
+    assert f"<a {link}>x</a>" in snapshot_of(f'<a href="{written}" ping=/p target=top>x</a>')[1]
 
 
 def test_the_base_of_the_page_counts_for_its_parts() -> None:
-    assert kept("<base href=//other.test/q/><img src=a.png>")[2] == ["http://other.test/q/a.png"]
+    assert snapshot_of("<base href=//other.test/q/><img src=a.png>")[2] == ["http://other.test/q/a.png"]
 
 
 @pytest.mark.parametrize(
@@ -185,33 +185,35 @@ def test_the_base_of_the_page_counts_for_its_parts() -> None:
         ("<link rel=icon href=a.png>", "a.png"),
     ],
 )
-def test_one_address_of_a_picture_is_fetched_and_shown_once(markup: str, wanted: str | None) -> None:
+def test_each_picture_is_fetched_from_one_address_and_displayed_once(markup: str, wanted: str | None) -> None:
     if markup.startswith("<td"):
         markup = f"<table><tr>{markup}x</table>"
-    made, html, asked = kept(markup, lambda url: PNG)
+    made, html, requested = snapshot_of(markup, lambda url: PNG)
 
-    assert asked == ([f"http://pages.test/dir/{wanted}"] if wanted else [])
+    assert requested == ([f"http://pages.test/dir/{wanted}"] if wanted else [])
     assert html.count(as_data("image/png", PNG)) == made.parts == (1 if wanted else 0)
 
 
-def test_a_second_choice_is_taken_where_the_first_cannot_be_had() -> None:
-    made, html, asked = kept("<img src=small.png data-src=gone.png>", {"http://pages.test/dir/small.png": PNG})
+def test_the_second_address_is_used_when_the_first_cannot_be_fetched() -> None:
+    made, html, requested = snapshot_of(
+        "<img src=small.png data-src=gone.png>", {"http://pages.test/dir/small.png": PNG}
+    )
 
-    assert [address.rpartition("/")[2] for address in asked] == ["gone.png", "small.png"]
+    assert [address.rpartition("/")[2] for address in requested] == ["gone.png", "small.png"]
     assert as_data("image/png", PNG) in html
     assert (made.parts, made.left_out) == (1, 1)
 
 
-def test_only_what_is_a_picture_by_its_bytes_is_kept_as_one() -> None:
-    made, html, _ = kept("<img src=a.png alt=cat><img src=b.png>", lambda url: b"<html><script>x</script>")
+def test_only_bytes_that_are_a_picture_are_stored_as_a_picture() -> None:
+    made, html, _ = snapshot_of("<img src=a.png alt=cat><img src=b.png>", lambda url: b"<html><script>x</script>")
 
     assert '<img alt="cat">' in html
     assert (made.parts, made.left_out) == (0, 2)
     assert made.notes == ("pictures, styles and fonts that could not be fetched: 2",)
 
 
-def test_a_drawing_is_kept_without_its_scripts() -> None:
-    _, html, _ = kept("<img src=a.svg>", lambda url: DRAWING.encode())
+def test_a_drawing_is_stored_without_its_scripts() -> None:
+    _, html, _ = snapshot_of("<img src=a.svg>", lambda url: DRAWING.encode())
 
     drawn = base64.b64decode(re.findall(r'src="data:image/svg\+xml;base64,([^"]+)"', html)[0])
     assert b"circle" in drawn
@@ -219,12 +221,12 @@ def test_a_drawing_is_kept_without_its_scripts() -> None:
 
 
 @pytest.mark.parametrize("sign", [r"\d83d\de00", r"\1", r"\fffe", r"\0", r"\c"])
-def test_signs_that_nothing_may_hold_spoil_neither_a_drawing_nor_the_page(sign: str) -> None:
+def test_forbidden_characters_break_neither_a_drawing_nor_the_page(sign: str) -> None:
     drawing = f"""<svg xmlns="http://www.w3.org/2000/svg"><style>a{{content:'{sign}'}}</style>
     <circle r="1" style="--i:'{sign}'"/></svg>"""
     page = f"""<style>@import 'a.css' layer({sign}b);q{{content:'{sign}'}}</style><img src=a.svg>
     <b style="--i:'{sign}'">x</b>"""
-    made, html, _ = kept(page, lambda url: drawing.encode() if url.endswith("svg") else b"p{}")
+    made, html, _ = snapshot_of(page, lambda url: drawing.encode() if url.endswith("svg") else b"p{}")
 
     drawn = base64.b64decode(re.findall(r'src="data:image/svg\+xml;base64,([^"]+)"', html)[0]).decode()
     assert "circle" in drawn
@@ -233,18 +235,18 @@ def test_signs_that_nothing_may_hold_spoil_neither_a_drawing_nor_the_page(sign: 
     assert not re.search("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]", html + drawn)
 
 
-def test_whatever_a_part_does_there_is_a_copy() -> None:
+def test_there_is_a_copy_even_if_fetching_a_part_raises() -> None:
     def breaks(url: str) -> bytes:
         raise OverflowError if "big" in url else ValueError
 
     for name in ("big", "odd"):
-        made, html, _ = kept(f"<img src={name}.png><p>here", breaks)
+        made, html, _ = snapshot_of(f"<img src={name}.png><p>here", breaks)
         assert made.notes == (TEXT_ONLY,)
         assert "<pre>here</pre>" in html
 
 
 @pytest.mark.parametrize("charset", ["idna", "a\0b", "rot13", "undefined"])
-def test_a_sheet_that_names_no_encoding_is_read(charset: str) -> None:
+def test_a_sheet_with_an_invalid_encoding_is_read(charset: str) -> None:
     class Odd(Web):
         def fetch_part(self, url: str, max_bytes: int) -> FetchResult | None:
             return FetchResult(url, 200, {"content-type": f"text/css; charset={charset}"}, b"p{color:red}" + b"\n" * 99)
@@ -268,23 +270,23 @@ TWIN = "<noscript><link rel=stylesheet href=a.css></noscript>"
         ("<link rel=preload as=style href=a.css onload=\"this.rel='stylesheet'\">" + TWIN, "<style>p{}</style>"),
     ],
 )
-def test_a_sheet_that_comes_late_is_kept_for_what_it_is_meant_for(markup: str, styles: str) -> None:
-    _, html, asked = kept(f"{markup}<body onload=x()><p onload=x()>x", lambda url: b"p{}")
+def test_a_sheet_that_is_activated_late_is_stored_for_its_final_media(markup: str, styles: str) -> None:
+    _, html, requested = snapshot_of(f"{markup}<body onload=x()><p onload=x()>x", lambda url: b"p{}")
 
     assert "".join(re.findall("<style.*</style>", html)) == styles
-    assert asked == ["http://pages.test/dir/a.css"]
+    assert requested == ["http://pages.test/dir/a.css"]
     assert "onload" not in html
 
 
 def test_the_order_of_layers_is_that_of_the_sheet() -> None:
     style = "@layer d,c;@import 'gone.css' layer(c);@layer b;@import 'a.css' layer(a);@layer e;p{color:red}"
-    html = kept(f"<style>{style}</style><p>x", {"http://pages.test/dir/a.css": b"q{}"})[1]
+    html = snapshot_of(f"<style>{style}</style><p>x", {"http://pages.test/dir/a.css": b"q{}"})[1]
 
     assert "<style>@layer d,c;@layer b;@layer a{q{}}@layer d,c;@layer b;@layer e;p{color:red}</style>" in html
 
 
-def test_what_stands_in_the_shadow_of_an_element_is_in_the_copy() -> None:
-    html = kept(
+def test_shadow_trees_are_in_the_copy() -> None:
+    html = snapshot_of(
         "<my-note><template shadowrootmode=open><p>in its shadow</p><img src=a.png onerror=x()></template>in the light"
         "</my-note><template><p>of no use</template><p>after it",
         lambda url: PNG,
@@ -295,11 +297,11 @@ def test_what_stands_in_the_shadow_of_an_element_is_in_the_copy() -> None:
     assert "of no use" not in html and "template" not in html and "onerror" not in html
 
 
-def test_what_is_closed_at_once_swallows_nothing() -> None:
+def test_self_closed_elements_swallow_nothing_in_xhtml() -> None:
     page = '<html><head><script src="a>b"/><style type="text/css"  /><title/></head><body><p>here</p></body></html>'
 
-    assert "<body><p>here</p></body>" in kept(f'<?xml version="1.0" encoding="utf-8"?>\n{page}')[1]
-    assert "here" not in kept(page)[1].partition("<body")[2]  # as in browsers
+    assert "<body><p>here</p></body>" in snapshot_of(f'<?xml version="1.0" encoding="utf-8"?>\n{page}')[1]
+    assert "here" not in snapshot_of(page)[1].partition("<body")[2]  # as in browsers
 
 
 def test_sheets_are_filled_with_what_they_import() -> None:
@@ -309,7 +311,7 @@ def test_sheets_are_filled_with_what_they_import() -> None:
         "http://pages.test/s/deep/c.css": b"i { background: url(../i.png) }",
         "http://pages.test/s/i.png": PNG,
     }
-    made, html, _ = kept("<link rel=stylesheet href=/s/a.css media=screen><p><i>x</i>", parts)
+    made, html, _ = snapshot_of("<link rel=stylesheet href=/s/a.css media=screen><p><i>x</i>", parts)
 
     inside = f"url({as_data('image/png', PNG)})"
     assert (
@@ -320,7 +322,7 @@ def test_sheets_are_filled_with_what_they_import() -> None:
     assert (made.parts, made.left_out) == (4, 0)
 
 
-def test_fonts_are_kept_for_letters_that_the_page_has() -> None:
+def test_fonts_are_stored_for_letters_that_the_page_has() -> None:
     def face(name: str, letters: str) -> str:
         return (
             f"@font-face{{font-family:{name};unicode-range:{letters};"
@@ -328,26 +330,30 @@ def test_fonts_are_kept_for_letters_that_the_page_has() -> None:
         )
 
     style = face("latin", "U+0-FF") + face("greek", "U+370-3FF")
-    made, html, asked = kept(f"<style>{style}</style><p>Latin", lambda url: WOFF2)
+    made, html, requested = snapshot_of(f"<style>{style}</style><p>Latin", lambda url: WOFF2)
 
-    assert asked == ["http://pages.test/dir/latin.woff2"]
+    assert requested == ["http://pages.test/dir/latin.woff2"]
     assert f"src:url({as_data('font/woff2', WOFF2)})" in html
     assert "greek" not in html
     assert made.left_out == 0
 
 
-def test_a_font_that_cannot_be_had_leaves_no_rule_behind() -> None:
-    assert "font-face" not in kept("<style>@media all{@font-face{font-family:a;src:url(a.woff2)}}p{}</style>x")[1]
+def test_a_font_that_cannot_be_fetched_leaves_no_rule_behind() -> None:
+    assert (
+        "font-face" not in snapshot_of("<style>@media all{@font-face{font-family:a;src:url(a.woff2)}}p{}</style>x")[1]
+    )
 
 
-def test_what_is_left_out_of_a_mask_hides_what_it_would_have_hidden() -> None:
-    html = kept("<style>p{mask-image:url(a.svg);background:url(b.png) red}</style><p>x")[1]
+def test_a_missing_mask_hides_its_element() -> None:
+    html = snapshot_of("<style>p{mask-image:url(a.svg);background:url(b.png) red}</style><p>x")[1]
 
     assert "mask-image:linear-gradient(transparent,transparent);background:none red" in html
 
 
 def test_frames_and_films_become_links() -> None:
-    html = kept("<iframe src=/f></iframe><audio src=/s.mp3></audio><video><source src=/v.mp4></video><embed src=/e>")[1]
+    html = snapshot_of(
+        "<iframe src=/f></iframe><audio src=/s.mp3></audio><video><source src=/v.mp4></video><embed src=/e>"
+    )[1]
 
     assert re.findall(r'<a href="([^"]+)"', html) == [
         f"http://pages.test/{name}" for name in ("f", "s.mp3", "v.mp4", "e")
@@ -355,8 +361,8 @@ def test_frames_and_films_become_links() -> None:
     assert not re.search(r"<(iframe|audio|video|source|embed)", html)
 
 
-def test_forms_are_inert_and_hold_no_secret() -> None:
-    html = kept(
+def test_forms_are_inert_and_contain_no_secret() -> None:
+    html = snapshot_of(
         "<form action=/go method=post><input name=q value=tea autofocus><input type=password value=pass-1>"
         "<input type=hidden value=token-1><button formaction=/x>Go</button><input type=checkbox checked></form>"
         "<p contenteditable>x"
@@ -367,19 +373,19 @@ def test_forms_are_inert_and_hold_no_secret() -> None:
     assert "pass-1" not in html and "token-1" not in html
 
 
-def test_a_text_that_begs_for_scripts_is_not_shown_but_others_are() -> None:
-    html = kept("<noscript>Please enable JavaScript.</noscript><noscript><p>Our address: Rome</p></noscript>")[1]
+def test_a_noscript_text_that_asks_for_scripts_is_dropped_but_others_stay() -> None:
+    html = snapshot_of("<noscript>Please enable JavaScript.</noscript><noscript><p>Our address: Rome</p></noscript>")[1]
 
     assert "enable" not in html
     assert "<p>Our address: Rome</p>" in html
 
 
-def test_elements_of_the_pages_own_and_drawings_stay_in_place() -> None:
+def test_custom_elements_and_drawings_stay_in_place() -> None:
     markup = (
         '<x-card class="a"><svg viewBox="0 0 1 1"><use href="#i"></use><path d="M0 0" fill="red"></path></svg></x-card>'
     )
 
-    assert f"<body>{markup}</body>" in kept(markup)[1]
+    assert f"<body>{markup}</body>" in snapshot_of(markup)[1]
 
 
 def test_icons_of_another_drawing_are_drawn_in_place() -> None:
@@ -388,26 +394,26 @@ def test_icons_of_another_drawing_are_drawn_in_place() -> None:
     page = (
         '<svg class="icon"><use xlink:href="/icons.svg#leaf"></use></svg><svg><use href="/icons.svg#gone"></use></svg>'
     )
-    made, html, asked = kept(page, lambda url: sprite)
+    made, html, requested = snapshot_of(page, lambda url: sprite)
 
     drawn = re.sub(r"\s*\n\s*", "", html.partition("<body>")[2])
     assert drawn.startswith(
         '<svg class="icon"><svg viewBox="0 0 9 9"><path d="M0 0h9" fill="none"></path><g><circle r="4"></circle></g>'
     )
-    assert asked == ["http://pages.test/icons.svg"]
+    assert requested == ["http://pages.test/icons.svg"]
     assert made.parts == 1
     assert "gone" not in html and "script" not in drawn
 
 
 def test_pictures_written_into_the_page_stay() -> None:
     inside = as_data("image/png", PNG)
-    made, html, asked = kept(f'<img src="{inside}"><p style="background:url({inside})">x')
+    made, html, requested = snapshot_of(f'<img src="{inside}"><p style="background:url({inside})">x')
 
     assert html.count(inside) == 2
-    assert (asked, made.parts, made.left_out) == ([], 0, 0)
+    assert (requested, made.parts, made.left_out) == ([], 0, 0)
 
 
-def test_styles_come_before_pictures_and_pictures_before_fonts_when_room_is_short() -> None:
+def test_within_a_tight_limit_styles_precede_pictures_and_pictures_precede_fonts() -> None:
     parts: dict[str, bytes] = {
         "http://pages.test/a.css": b"p{color:red}@font-face{font-family:f;src:url(f.woff2)}",
         "http://pages.test/f.woff2": WOFF2 + b"\0" * 20_000,
@@ -416,7 +422,7 @@ def test_styles_come_before_pictures_and_pictures_before_fonts_when_room_is_shor
         "http://pages.test/3.png": PNG + b"\0" * 20_001,
     }
     page = "<link rel=stylesheet href=/a.css><p>x<img src=/1.png><img src=/2.png><img src=/3.png>"
-    made, html, _ = kept(page, parts, CrawlLimits(snapshot_bytes=85_000))
+    made, html, _ = snapshot_of(page, parts, CrawlLimits(snapshot_bytes=85_000))
 
     assert "p{color:red}" in html
     assert html.count("data:image/png") == 2
@@ -426,23 +432,23 @@ def test_styles_come_before_pictures_and_pictures_before_fonts_when_room_is_shor
     assert made.notes == ("pictures, styles and fonts beyond the limits of a copy (web_parts, web_snapshot_bytes): 2",)
 
 
-def test_no_more_parts_are_asked_for_than_allowed() -> None:
+def test_no_more_parts_are_requested_than_allowed() -> None:
     page = "".join(f"<img src={number}.png>" for number in range(50))
-    made, _, asked = kept(page, lambda url: PNG, CrawlLimits(parts=20))
+    made, _, requested = snapshot_of(page, lambda url: PNG, CrawlLimits(parts=20))
 
-    assert len(asked) == 20
+    assert len(requested) == 20
     assert (made.parts, made.left_out) == (20, 30)
 
 
 def test_parts_are_fetched_several_at_a_time() -> None:
-    together = threading.Barrier(3, timeout=AMPLE)  # breaks, and fails the part, unless three are fetched at once
+    together = threading.Barrier(3, timeout=AMPLE)  # breaks and fails the part unless three parts are fetched at once
 
     def with_others(url: str) -> bytes:
         if url.endswith(("/0.png", "/1.png", "/2.png")):
             together.wait()
         return PNG
 
-    made, _, _ = kept("".join(f"<img src={number}.png>" for number in range(30)), with_others)
+    made, _, _ = snapshot_of("".join(f"<img src={number}.png>" for number in range(30)), with_others)
 
     assert made.parts == 30
 
@@ -481,15 +487,15 @@ HOSTILE: dict[str, tuple[str, bytes | None]] = {
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_page_ends_with_a_copy(name: str) -> None:
     page, part = HOSTILE[name]
-    made, html, _ = kept(page, lambda url: part)
+    made, html, _ = snapshot_of(page, lambda url: part)
 
     assert "here" in html.partition("<body")[2]
     assert len(made.html) <= CrawlLimits().snapshot_bytes
 
 
-def test_a_page_that_cannot_be_parsed_is_kept_as_text() -> None:
+def test_a_page_that_cannot_be_parsed_is_stored_as_text() -> None:
     limits = CrawlLimits(snapshot_bytes=10_000)
-    made, html, _ = kept(
+    made, html, _ = snapshot_of(
         "<title>x</title><script>no()</script><p>One &amp; two</p>" + "<p>three</p>" * 2_000, limits=limits
     )
 
@@ -501,7 +507,7 @@ def test_a_page_that_cannot_be_parsed_is_kept_as_text() -> None:
 
 @pytest.mark.parametrize("page", ["", " ", "\0", "\ud800<p>\udfff", "<", "<!doctype html>", "no markup & nothing else"])
 def test_odd_pages_make_a_copy_too(page: str) -> None:
-    made, html, _ = kept(page)
+    made, html, _ = snapshot_of(page)
 
     assert html.endswith("</body></html>")
     assert made.notes == ()
@@ -510,7 +516,7 @@ def test_odd_pages_make_a_copy_too(page: str) -> None:
 def test_the_pages_of_the_corpus_keep_their_words(corpus: Path) -> None:
     for file in sorted((corpus / "html").glob("*.html"))[::6]:
         page = file.read_text("utf-8", "replace")
-        made, html, _ = kept(page)
+        made, html, _ = snapshot_of(page)
         assert TEXT_ONLY not in made.notes, file.name
         assert _words(html) >= 0.9 * _words(page), file.name
 

@@ -1,4 +1,4 @@
-"""Kept copies of hostile pages, opened in Chromium: none runs a script, none reaches a server."""
+"""Stored copies of hostile pages, opened in Chromium: none runs a script, none reaches a server."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.slow
 
 needs_chromium = pytest.mark.skipif(not CHROMIUM.exists(), reason="Chromium is not installed: no copy was opened")
 
-# Opens every copy in a frame, and then does to all that is in it what a person might do.
+# Opens every copy in a frame, and then does everything to its elements that a user might do.
 OPENER = """<!doctype html><body>FRAMES<script>
 const kinds = ["mouseover", "mouseenter", "mousemove", "focus", "focusin", "pointerover", "toggle", "animationstart"];
 function touch(frame) {
@@ -39,7 +39,7 @@ onload = () => {
 
 
 class Sheet:
-    """One hostile style sheet, and good ones for it to lead to."""
+    """Answers with a hostile style sheet, and with harmless files it may refer to."""
 
     def __init__(self, sheet: str = "") -> None:
         self._sheet = sheet
@@ -51,7 +51,7 @@ class Sheet:
 
 
 def attacks(web: LocalWeb) -> dict[str, str]:
-    """Every attack, with an address of its own to tell."""
+    """Every attack, each with its own address to contact."""
     made: dict[str, str] = {}
     for name, page in [*RUNNING.items(), *((f"reaching: {name}", page) for name, page in REACHING.items())]:
         url = web.url(f"/hit/{len(made)}")
@@ -61,15 +61,15 @@ def attacks(web: LocalWeb) -> dict[str, str]:
     return made
 
 
-def walled(page: str, styles: frozenset[str] = frozenset()) -> str:
-    """What the last wall makes of a page that nothing was done to before."""
+def last_filter(page: str, styles: frozenset[str] = frozenset()) -> str:
+    """The result of the last filter alone, for a page without any earlier filtering."""
     body = sanitise_body(page, custom_element_names(page), styles, MB)
     assert body is not None
     return body
 
 
-def opened(web: LocalWeb, pages: list[str]) -> list[str]:
-    """What was asked of the web, apart from the pages themselves, when all of them were opened and touched."""
+def requests_when_opened(web: LocalWeb, pages: list[str]) -> list[str]:
+    """Open and touch all pages. Return the requests to the web, apart from those for the pages themselves."""
     for number, page in enumerate(pages):
         web.page(f"/page/{number}", page)
     frames = "".join(f"<iframe src=/page/{number}></iframe>" for number in range(len(pages)))
@@ -95,10 +95,10 @@ def test_no_attack_runs_or_reaches_out_even_without_the_policy() -> None:
             page = "<link rel=stylesheet href=/hostile.css><p>x"
             copies.append(build_snapshot(page, web.url("/x"), fetches, CrawlLimits()).html.decode())
             hostile[name] = page
-        bodies = [walled(page) for page in hostile.values()]
+        bodies = [last_filter(page) for page in hostile.values()]
         bare = [re.sub(r"<meta http-equiv=\"Content-Security-Policy\"[^>]*>", "", copy) for copy in copies]
-        assert all(len(one) < len(copy) for one, copy in zip(bare, copies, strict=True))
-        seen = opened(web, [*bare, *bodies])
+        assert all(len(without_policy) < len(copy) for without_policy, copy in zip(bare, copies, strict=True))
+        seen = requests_when_opened(web, [*bare, *bodies])
 
     names = {f"/hit/{number}": name for number, name in enumerate(hostile)}
     assert [names.get(path, path) for path in seen] == [f"/touched/{len(bare) + len(bodies)}"]
@@ -108,18 +108,18 @@ def test_no_attack_runs_or_reaches_out_even_without_the_policy() -> None:
 def test_the_same_attacks_work_on_pages_that_are_not_sanitised() -> None:
     with LocalWeb() as web:
         hostile = {name: page for name, page in attacks(web).items() if "refresh" not in name}
-        seen = opened(web, list(hostile.values()))
+        seen = requests_when_opened(web, list(hostile.values()))
 
     assert len({path for path in seen if path.startswith("/hit/")}) >= 60
 
 
-def named(name: str) -> str:
+def attack_named(name: str) -> str:
     page = RUNNING.get(name) or REACHING[name.removeprefix("reaching: ")]
     return page.replace("RUN", "pwned()").replace("URL", "http://127.0.0.1:1/hit")
 
 
 def check_elements(body: str) -> None:
-    """No element or attribute in it runs or is fetched."""
+    """Check that no element or attribute runs or is fetched."""
     tags = re.findall(r"<[a-zA-Z][^>]*>", body)
     unwanted = re.compile(
         r"<(script|iframe|object|embed|style|base|meta|link|template|noscript|animate|set)[\s>]", re.I
@@ -138,8 +138,8 @@ ALL = [*RUNNING, *(f"reaching: {name}" for name in REACHING)]
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_a_copy_holds_no_script_and_no_address_but_links(name: str) -> None:
-    copy = build_snapshot(named(name), "http://127.0.0.1:1/x", Sheet(), CrawlLimits()).html.decode()
+def test_a_copy_contains_no_script_and_no_address_except_links(name: str) -> None:
+    copy = build_snapshot(attack_named(name), "http://127.0.0.1:1/x", Sheet(), CrawlLimits()).html.decode()
 
     check_elements(copy.partition("</head>")[2])
     found = re.findall(r'<style[^>]*>(.*?)</style>|style="([^"]*)"', copy, re.S)
@@ -161,7 +161,7 @@ def test_a_copy_holds_no_script_and_no_address_but_links(name: str) -> None:
         "<amp-img src='javascript:RUN' onload=RUN style='background:url(http://127.0.0.1:1/)'></amp-img>",
     ],
 )
-def test_what_is_read_in_ways_of_its_own_lets_nothing_through(page: str) -> None:
+def test_specially_parsed_markup_lets_no_script_through(page: str) -> None:
     copy = build_snapshot(page.replace("RUN", "pwned()"), "http://127.0.0.1:1/x", Sheet(), CrawlLimits()).html.decode()
 
     check_elements(copy.partition("</head>")[2])
@@ -169,15 +169,15 @@ def test_what_is_read_in_ways_of_its_own_lets_nothing_through(page: str) -> None
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_the_last_wall_holds_without_those_before_it(name: str) -> None:
-    body = walled(named(name))
+def test_the_last_filter_is_sufficient_alone(name: str) -> None:
+    body = last_filter(attack_named(name))
 
     check_elements(body)
     assert " style=" not in body
 
 
 @pytest.mark.parametrize(
-    "kept",
+    "harmless",
     [
         '<a href="#x" rel="noopener noreferrer">x</a>',
         '<img src="data:image/png;base64,AAAA">',
@@ -187,8 +187,8 @@ def test_the_last_wall_holds_without_those_before_it(name: str) -> None:
         "<math><mi>x</mi></math>",
     ],
 )
-def test_the_last_wall_lets_through_what_is_good(kept: str) -> None:
-    assert walled(kept, frozenset({"color: red"})) == kept
+def test_the_last_filter_lets_harmless_markup_through(harmless: str) -> None:
+    assert last_filter(harmless, frozenset({"color: red"})) == harmless
 
 
 @pytest.mark.parametrize(
@@ -205,7 +205,7 @@ def test_the_last_wall_lets_through_what_is_good(kept: str) -> None:
         '<p data-long="' + "x" * 600 + '">x</p>',
     ],
 )
-def test_the_last_wall_takes_away_what_was_not_let_in(dropped: str) -> None:
-    body = walled(dropped, frozenset({"color: red"}))
+def test_the_last_filter_removes_what_is_not_allowed(dropped: str) -> None:
+    body = last_filter(dropped, frozenset({"color: red"}))
 
     assert not re.search(r"data:|127|blue|post|xxx", body)

@@ -1,4 +1,4 @@
-"""What becomes of the page behind a link, and of a file behind one."""
+"""What is made from the page or the file behind a link."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ needs_chromium = pytest.mark.skipif(browser_program("auto") is None, reason="Chr
 
 @pytest.fixture(scope="module", autouse=True)
 def _ended() -> Iterator[None]:
-    """While a browser of this process runs, processes whose parent dies become ours: other tests must not find them."""
+    """While a browser of this process runs, we adopt orphaned processes: other tests must not see them."""
     yield
     browser(UrlCrawl().browser).close()
 
@@ -66,12 +66,12 @@ def crawl(folder: Path, web: LocalWeb, url: str, crawler: UrlCrawl | None = None
     return {output.name: output for output in made}
 
 
-def told(output: Output) -> dict[str, Any]:
+def content_of(output: Output) -> dict[str, Any]:
     found: dict[str, Any] = json.loads(output.content or "")
     return found
 
 
-def test_it_is_for_links_goes_out_waits_for_strangers_and_captures() -> None:
+def test_the_digester_takes_only_links_and_declares_its_lane_network_and_captures() -> None:
     assert UrlCrawl().can_digest(source_of(SAMPLES / "dot.png").file) is False
     assert (UrlCrawl.runs.family, UrlCrawl.runs.lane, UrlCrawl.runs.goes_out, UrlCrawl.promises.captures) == (
         "web",
@@ -81,7 +81,7 @@ def test_it_is_for_links_goes_out_waits_for_strangers_and_captures() -> None:
     )
 
 
-def test_an_article_becomes_text_a_copy_and_what_it_tells_of_itself(tmp_path: Path, web: LocalWeb) -> None:
+def test_an_article_becomes_text_a_copy_and_metadata(tmp_path: Path, web: LocalWeb) -> None:
     made = crawl(tmp_path, web, local_sites.article(web))
 
     content = made["url-crawl-content"]
@@ -93,7 +93,7 @@ def test_an_article_becomes_text_a_copy_and_what_it_tells_of_itself(tmp_path: Pa
         "Two summers of mud",
     }
     (copy,) = made["url-crawl-html"].artifacts
-    assert told(made["url-crawl-html"]) == {
+    assert content_of(made["url-crawl-html"]) == {
         "artifact": "page.html",
         "bytes": len(copy.data),
         "parts": 3,
@@ -101,14 +101,14 @@ def test_an_article_becomes_text_a_copy_and_what_it_tells_of_itself(tmp_path: Pa
         "rendered": False,
     }
     assert local_sites.PARAGRAPHS[0][:40].encode() in copy.data
-    facts = told(made["url-metadata"])
+    facts = content_of(made["url-metadata"])
     assert (facts["title"], facts["mime"]) == (local_sites.TITLE, "text/html")
     assert "access" not in facts
 
 
-def test_what_the_page_tells_has_always_the_same_fields(tmp_path: Path, web: LocalWeb) -> None:
-    page = told(crawl(tmp_path, web, local_sites.article(web))["url-metadata"])
-    file = told(crawl(tmp_path, web, local_sites.pdf(web))["url-metadata"])
+def test_the_metadata_always_has_the_same_fields(tmp_path: Path, web: LocalWeb) -> None:
+    page = content_of(crawl(tmp_path, web, local_sites.article(web))["url-metadata"])
+    file = content_of(crawl(tmp_path, web, local_sites.pdf(web))["url-metadata"])
 
     assert list(page) == list(file)
     assert {
@@ -117,15 +117,15 @@ def test_what_the_page_tells_has_always_the_same_fields(tmp_path: Path, web: Loc
     } <= set(page)
 
 
-def test_where_a_link_is_redirected_both_addresses_are_told_and_no_password(tmp_path: Path, web: LocalWeb) -> None:
+def test_for_a_redirected_link_both_addresses_are_stored_without_password(tmp_path: Path, web: LocalWeb) -> None:
     link = local_sites.redirect_chain(web)
-    facts = told(crawl(tmp_path, web, link.replace("http://", "http://me:secret@"))["url-metadata"])
+    facts = content_of(crawl(tmp_path, web, link.replace("http://", "http://me:secret@"))["url-metadata"])
 
     assert facts["requested_url"] == captured_address(json.dumps(facts)) == link
     assert facts["url"] != link
 
 
-def test_a_document_behind_a_link_is_read_with_its_pages_and_kept(tmp_path: Path, web: LocalWeb) -> None:
+def test_a_document_behind_a_link_is_read_with_its_pages_and_stored(tmp_path: Path, web: LocalWeb) -> None:
     made = crawl(tmp_path, web, local_sites.pdf(web))
 
     content = made["url-crawl-content"]
@@ -133,11 +133,11 @@ def test_a_document_behind_a_link_is_read_with_its_pages_and_kept(tmp_path: Path
     assert [place.page for place in content.places] == [1, 2, 3]
     (original,) = made["url-crawl-html"].artifacts
     assert (original.filename, original.data) == ("original.pdf", (SAMPLES / "contract.pdf").read_bytes())
-    facts = told(made["url-metadata"])
+    facts = content_of(made["url-metadata"])
     assert (facts["title"], facts["mime"]) == ("Rental contract", "application/pdf")
 
 
-def test_a_file_is_what_it_is_whatever_its_server_says(tmp_path: Path, web: LocalWeb) -> None:
+def test_a_file_is_recognised_by_its_content_not_by_its_header(tmp_path: Path, web: LocalWeb) -> None:
     url = web.page("/page.html", (SAMPLES / "contract.pdf").read_bytes())
     assert "keeps a lighthouse" in (crawl(tmp_path, web, url)["url-crawl-content"].content or "")
 
@@ -151,16 +151,16 @@ def test_plain_text_is_taken_as_it_is(tmp_path: Path, web: LocalWeb) -> None:
     assert crawl(tmp_path, web, url)["url-crawl-content"].content == "first line\nsecond line"
 
 
-def test_a_recording_is_kept_and_says_why_it_has_no_text(tmp_path: Path, web: LocalWeb) -> None:
+def test_a_recording_is_stored_with_the_reason_why_it_has_no_text(tmp_path: Path, web: LocalWeb) -> None:
     data = (SAMPLES / "speech/memo.ogg").read_bytes()
     made = crawl(tmp_path, web, web.page("/memo.ogg", data, {"Content-Type": "audio/ogg"}))
 
     assert made["url-crawl-content"].content is None
-    assert "recording" in told(made["url-crawl-html"])["notes"][0]
+    assert "recording" in content_of(made["url-crawl-html"])["notes"][0]
     assert made["url-crawl-html"].artifacts[0].data == data
 
 
-def test_a_file_whose_name_is_one_of_ours_takes_nobodys_place(tmp_path: Path, web: LocalWeb) -> None:
+def test_a_file_with_the_name_of_an_artifact_replaces_none(tmp_path: Path, web: LocalWeb) -> None:
     url = web.page("/thumbnail.jpg", (SAMPLES / "pages/sign.jpg").read_bytes(), {"Content-Type": "image/jpeg"})
 
     (original,) = crawl(tmp_path, web, url)["url-crawl-html"].artifacts
@@ -168,17 +168,17 @@ def test_a_file_whose_name_is_one_of_ours_takes_nobodys_place(tmp_path: Path, we
     assert original.filename == "original.jpg"
 
 
-def test_an_empty_answer_is_nothing_found(tmp_path: Path, web: LocalWeb) -> None:
+def test_an_empty_answer_has_no_content(tmp_path: Path, web: LocalWeb) -> None:
     assert crawl(tmp_path, web, web.page("/empty", ""))["url-crawl-content"].content is None
 
 
-def test_a_paywall_leaves_the_beginning_a_note_and_its_word(tmp_path: Path, web: LocalWeb) -> None:
+def test_a_paywall_leaves_the_beginning_a_note_and_its_metadata(tmp_path: Path, web: LocalWeb) -> None:
     made = crawl(tmp_path, web, local_sites.paywall(web))
 
     assert "\n\n> note: 127.0.0.1 marks this page as one for paying readers" in (
         made["url-crawl-content"].content or ""
     )
-    assert told(made["url-metadata"])["access"] == "paywall"
+    assert content_of(made["url-metadata"])["access"] == "paywall"
 
 
 @pytest.mark.parametrize("which", ["challenge", "denied", "captcha"])
@@ -188,7 +188,7 @@ def test_a_check_for_robots_is_never_content(which: str, tmp_path: Path, web: Lo
 
 
 @needs_chromium
-def test_a_check_that_lets_a_browser_pass_is_passed_by_one(tmp_path: Path, web: LocalWeb) -> None:
+def test_a_check_for_robots_is_passed_by_a_browser_where_it_can_be(tmp_path: Path, web: LocalWeb) -> None:
     wall = Page(
         b"<!DOCTYPE html><title>Just a moment...</title><h2>Checking your browser before you go on</h2>"
         b'<form id="challenge-form"></form><script>document.cookie = "passed=1"; location.reload()</script>',
@@ -196,16 +196,18 @@ def test_a_check_that_lets_a_browser_pass_is_passed_by_one(tmp_path: Path, web: 
         (("Content-Type", "text/html"), ("CF-Mitigated", "challenge")),
     )
     behind = Page(f"<title>The mill</title><p>{'<p>'.join(local_sites.PARAGRAPHS)}".encode())
-    url = web.handler("/guarded", lambda asked, _wire: behind if "passed" in asked.headers.get("cookie", "") else wall)
+    url = web.handler(
+        "/guarded", lambda request, _wire: behind if "passed" in request.headers.get("cookie", "") else wall
+    )
 
     made = crawl(tmp_path, web, url, UrlCrawl())
 
     assert "colony of swifts" in (made["url-crawl-content"].content or "")
-    assert told(made["url-crawl-html"])["rendered"] is True
+    assert content_of(made["url-crawl-html"])["rendered"] is True
 
 
 @needs_chromium
-def test_a_page_of_scripts_is_kept_as_they_left_it(tmp_path: Path, web: LocalWeb) -> None:
+def test_a_page_of_scripts_is_stored_as_the_scripts_left_it(tmp_path: Path, web: LocalWeb) -> None:
     made = crawl(tmp_path, web, local_sites.javascript_only(web), UrlCrawl())
 
     assert local_sites.RENDERED in (made["url-crawl-content"].content or "")
@@ -214,7 +216,7 @@ def test_a_page_of_scripts_is_kept_as_they_left_it(tmp_path: Path, web: LocalWeb
 
 
 @needs_chromium
-def test_a_page_that_stays_empty_after_its_scripts_is_nothing_found(tmp_path: Path, web: LocalWeb) -> None:
+def test_a_page_that_stays_empty_after_its_scripts_has_no_content(tmp_path: Path, web: LocalWeb) -> None:
     web.page("/idle.js", "let nothing = 1;" * 500, {"Content-Type": "text/javascript"})
     url = web.page("/idle", '<div id="root"></div><script src="/idle.js"></script>')
 
@@ -231,14 +233,14 @@ def test_without_a_browser_a_page_of_scripts_waits_for_one(tmp_path: Path, web: 
     ("code", "error", "words"),
     [(404, UnreadableFile, "answer 404"), (403, UnreadableFile, "answer 403"), (500, NetworkFailed, "500")],
 )
-def test_a_status_that_says_no_is_a_failure_with_its_number(
+def test_an_error_status_is_a_failure_with_its_number(
     code: int, error: type[DigestError], words: str, tmp_path: Path, web: LocalWeb
 ) -> None:
     with pytest.raises(error, match=words):
         crawl(tmp_path, web, local_sites.status(web, code))
 
 
-def test_where_the_guard_lets_nobody_nobody_goes(tmp_path: Path, web: LocalWeb) -> None:
+def test_addresses_that_the_guard_forbids_are_not_visited(tmp_path: Path, web: LocalWeb) -> None:
     with Listener() as forbidden:
         for url in (forbidden.url("/"), web.page("/turn", headers={"Location": forbidden.url("/")}, status=302)):
             with pytest.raises(AddressRefused, match="web_allow"):
@@ -254,14 +256,14 @@ def test_a_page_over_the_limit_names_its_setting(tmp_path: Path, web: LocalWeb) 
         crawl(tmp_path, web, local_sites.article(web), small)
 
 
-def test_a_vault_that_fetches_nothing_fetches_nothing(tmp_path: Path, web: LocalWeb) -> None:
+def test_without_the_crawl_setting_nothing_is_fetched(tmp_path: Path, web: LocalWeb) -> None:
     with pytest.raises(EngineUnavailable, match="set crawl to true"):
         crawl(tmp_path, web, local_sites.article(web), UrlCrawl(crawl=False))
     assert web.paths == []
     assert UrlCrawl(crawl=False).recipe != UrlCrawl().recipe
 
 
-def test_a_link_that_lost_its_address_is_told(tmp_path: Path, web: LocalWeb) -> None:
+def test_a_link_file_without_an_address_is_reported(tmp_path: Path, web: LocalWeb) -> None:
     source = link(tmp_path, web, web.url("/"))
     source.path.write_text("no address at all")
 
@@ -271,19 +273,19 @@ def test_a_link_that_lost_its_address_is_told(tmp_path: Path, web: LocalWeb) -> 
 
 
 @pytest.mark.parametrize("sample", ["pages/sign.jpg", "contract.pdf"])
-def test_a_refusal_that_comes_with_a_file_is_a_refusal(sample: str, tmp_path: Path, web: LocalWeb) -> None:
+def test_an_error_status_with_a_file_is_still_a_failure(sample: str, tmp_path: Path, web: LocalWeb) -> None:
     url = web.page("/hotlink", (SAMPLES / sample).read_bytes() * 3, {"Content-Type": "image/jpeg"}, 403)
 
     with pytest.raises(UnreadableFile, match="answer 403"):
         crawl(tmp_path, web, url)
 
 
-def test_a_file_that_nobody_can_read_is_kept_and_says_why(tmp_path: Path, web: LocalWeb) -> None:
+def test_an_unreadable_file_is_stored_with_the_reason(tmp_path: Path, web: LocalWeb) -> None:
     broken = (SAMPLES / "contract.pdf").read_bytes()[:300]
     made = crawl(tmp_path, web, web.page("/broken.pdf", broken, {"Content-Type": "application/pdf"}))
 
     assert made["url-crawl-content"].content is None
-    assert "broken.pdf" in told(made["url-crawl-html"])["notes"][0]
+    assert "broken.pdf" in content_of(made["url-crawl-html"])["notes"][0]
     assert made["url-crawl-html"].artifacts[0].data == broken
 
 
@@ -294,7 +296,7 @@ def test_readers_of_files_are_part_of_the_recipe() -> None:
 
 
 @needs_chromium
-def test_what_stands_behind_the_hash_is_shown_by_scripts_that_choose_by_it(tmp_path: Path, web: LocalWeb) -> None:
+def test_the_fragment_of_the_address_selects_the_page_for_its_scripts(tmp_path: Path, web: LocalWeb) -> None:
     pages = {"": "the home page", "#/guide": "the guide"}
     script = f"""const said = {json.dumps(pages)}[location.hash] || "nothing";
         document.getElementById("app").innerHTML = "<h1>" + said + "</h1>" + {json.dumps(local_sites.PARAGRAPHS[0])}"""
@@ -305,14 +307,14 @@ def test_what_stands_behind_the_hash_is_shown_by_scripts_that_choose_by_it(tmp_p
     made = crawl(tmp_path, web, f"{url}#/guide", UrlCrawl())
 
     assert "the guide" in (made["url-crawl-content"].content or "")
-    assert told(made["url-metadata"])["url"] == f"{url}#/guide"
+    assert content_of(made["url-metadata"])["url"] == f"{url}#/guide"
 
 
 @needs_chromium
 def test_a_server_that_turns_the_browser_away_for_now_is_tried_again(tmp_path: Path, web: LocalWeb) -> None:
     shell = Page(b'<div id="root"></div><noscript>Enable JavaScript</noscript><script src="/app.js"></script>')
     busy = Page(b"<p>Later", 503, (("Content-Type", "text/html"), ("Retry-After", "60")))
-    url = web.handler("/shell", lambda asked, _wire: busy if "Chrome/" in asked.headers["user-agent"] else shell)
+    url = web.handler("/shell", lambda request, _wire: busy if "Chrome/" in request.headers["user-agent"] else shell)
 
     with pytest.raises(RateLimited):
         crawl(tmp_path, web, url, UrlCrawl())

@@ -1,4 +1,4 @@
-"""Links pictured: pages by the real Chromium, files behind links without it."""
+"""Screenshots of links: pages by the real Chromium, files behind links without it."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def web() -> Iterator[LocalWeb]:
 
 
 class Links:
-    """Files that are links, and what was made of them before."""
+    """Link files, with the outputs of earlier digesters."""
 
     def __init__(self, folder: Path, web: LocalWeb) -> None:
         self._folder = folder
@@ -68,7 +68,7 @@ def links(tmp_path: Path, web: LocalWeb) -> Links:
     return Links(tmp_path, web)
 
 
-def told(output: Output) -> dict[str, object]:
+def content_of(output: Output) -> dict[str, object]:
     content = json.loads(output.content or "null")
     assert isinstance(content, dict)
     return content
@@ -88,29 +88,29 @@ class TestPages:
     def test_a_page_is_pictured_with_a_thumbnail_of_its_top(self, web: LocalWeb, links: Links) -> None:
         url = web.page("/long", "<title>Long</title><body style='margin:0'><div style='height:9000px;background:tan'>")
         (output,) = UrlCrawlScreenshot(SETTINGS).digest(links.source(url))
-        content = told(output)
+        content = content_of(output)
         engine = str(content.pop("engine"))
         assert content == {"url": url, "title": "Long", "width": 1280, "height": 4000, "refused": []}
         assert engine.startswith("Chromium ")
         assert size(output, "screenshot.jpg") == (1280, 4000)
         assert size(output, THUMBNAIL) == (512, 512)
 
-    def test_the_hosts_that_were_refused_are_told(self, web: LocalWeb, links: Links) -> None:
+    def test_refused_hosts_are_listed(self, web: LocalWeb, links: Links) -> None:
         with Listener() as forbidden:
             (output,) = UrlCrawlScreenshot(SETTINGS).digest(links.source(local_sites.prowler(web, forbidden)))
-            assert told(output)["refused"] == [forbidden.host]
+            assert content_of(output)["refused"] == [forbidden.host]
             assert forbidden.connections == 0
 
-    def test_user_and_password_of_the_link_open_the_page_and_are_not_told(self, web: LocalWeb, links: Links) -> None:
-        def answer(asked: Asked, _wire: Wire) -> Page:
-            if asked.headers.get("authorization") == "Basic bWFydGE6dGlkZXM=":
+    def test_user_and_password_of_the_link_open_the_page_and_are_not_stored(self, web: LocalWeb, links: Links) -> None:
+        def answer(request: Asked, _wire: Wire) -> Page:
+            if request.headers.get("authorization") == "Basic bWFydGE6dGlkZXM=":
                 return Page(b"<title>Members</title>")
             return Page(status=401, headers=(("WWW-Authenticate", 'Basic realm="x"'),))
 
         url = web.handler("/members", answer)
         link = url.replace("http://", "http://marta:tides@")
         (output,) = UrlCrawlScreenshot(SETTINGS).digest(links.source(link, found=url))
-        assert (told(output)["url"], told(output)["title"]) == (url, "Members")
+        assert (content_of(output)["url"], content_of(output)["title"]) == (url, "Members")
         assert "tides@" not in (output.content or "")
 
     def test_a_server_that_turns_the_browser_away_is_a_failure(self, web: LocalWeb, links: Links) -> None:
@@ -136,7 +136,7 @@ def test_a_file_behind_a_link_is_drawn_without_a_browser(
     digester = UrlCrawlScreenshot(BrowserSettings(program="off"))
     source = links.source(web.url(f"/files/{path.name}"), {path.name: path.read_bytes()})
     (output,) = digester.digest(source)
-    content = told(output)
+    content = content_of(output)
     assert (content["url"], content["title"]) == (web.url(f"/files/{path.name}"), path.name)
     assert content["engine"] == engine or engine is None
     assert size(output, "screenshot.jpg") == (content["width"], content["height"])
@@ -144,7 +144,7 @@ def test_a_file_behind_a_link_is_drawn_without_a_browser(
     assert web.connections == 0
 
 
-def test_what_cannot_be_seen_has_no_picture(web: LocalWeb, links: Links) -> None:
+def test_a_file_without_a_visual_form_has_no_picture(web: LocalWeb, links: Links) -> None:
     source = links.source(web.url("/a.bin"), {"a.bin": bytes(range(256)) * 10})
     assert UrlCrawlScreenshot(BrowserSettings(program="off")).digest(source) == [Output("url-crawl-screenshot", None)]
 
@@ -152,10 +152,10 @@ def test_what_cannot_be_seen_has_no_picture(web: LocalWeb, links: Links) -> None
 def test_a_text_behind_a_link_is_drawn_as_text(web: LocalWeb, links: Links) -> None:
     source = links.source(web.url("/notes.txt"), {"notes.txt": b"The tide comes in.\n" * 5})
     (output,) = UrlCrawlScreenshot(BrowserSettings(program="off")).digest(source)
-    assert told(output)["engine"] == "text"
+    assert content_of(output)["engine"] == "text"
 
 
-def test_without_chromium_it_says_how_to_get_it_and_wakes_when_it_appears(
+def test_without_chromium_the_error_says_how_to_get_it_and_its_arrival_is_noticed(
     web: LocalWeb, links: Links, tmp_path: Path
 ) -> None:
     program = tmp_path / "chrome"

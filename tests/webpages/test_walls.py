@@ -1,4 +1,4 @@
-"""Pages told from what stands in front of them, with the friends that only look like walls."""
+"""Walls in front of pages are recognised, and pages that only look like walls are not."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from chyme.documents.html.reader import read_page
 from chyme.webpages.login_and_bot_walls import Finding, ResponseFacts, Wall, detect_wall, needs_script, wall_headers
 from chyme.webpages.wall_signals import read_page_signals
 
-ASKED = "https://example.org/2024/the-tides-of-the-north-sea"
+REQUESTED = "https://example.org/2024/the-tides-of-the-north-sea"
 PROSE = "".join(
     f"<p>The water of harbour number {n} rises and falls twice a day, and whoever lives there reads the tables, "
     "because boats lie dry at low water and the bridge is closed when it is high.</p>"
@@ -27,8 +27,8 @@ def finding(
     head: str = "",
     status: int = 200,
     headers: Mapping[str, str] | None = None,
-    url: str = ASKED,
-    asked: str = ASKED,
+    url: str = REQUESTED,
+    asked: str = REQUESTED,
 ) -> Finding:
     page = f"<!doctype html><html><head><title>{title}</title>{head}</head><body>{body}</body></html>"
     read = read_page(page, url, ConversionLimits())
@@ -103,7 +103,7 @@ def test_checks_for_robots_are_known(title: str, body: str, status: int, headers
         ("The tides", f"<p>Subscribers only get the print.</p>{PROSE}", {}),
     ],
 )
-def test_what_only_looks_like_a_wall_is_content(title: str, body: str, headers: dict[str, str]) -> None:
+def test_a_page_that_only_looks_like_a_wall_is_content(title: str, body: str, headers: dict[str, str]) -> None:
     assert finding(body, title=title, headers=headers) == Finding(Wall.CONTENT)
 
 
@@ -143,14 +143,14 @@ def test_what_only_looks_like_a_wall_is_content(title: str, body: str, headers: 
         (Wall.ELSEWHERE, {"body": PROSE, "url": "https://example.org/en/index.html"}),
     ],
 )
-def test_walls_are_told_apart(wall: Wall, page: dict[str, str]) -> None:
+def test_kinds_of_walls_are_distinguished(wall: Wall, page: dict[str, str]) -> None:
     found = finding(**page)  # type: ignore[arg-type]
     assert found.wall is wall
     assert not found.readable
     assert "example.org" in found.sentence
 
 
-def test_the_front_page_itself_and_short_links_lead_nowhere_else() -> None:
+def test_the_front_page_itself_and_short_links_are_content() -> None:
     front = "https://example.org/"
     assert finding(PROSE, asked=front, url=front).wall is Wall.CONTENT
     assert finding(PROSE, asked="https://sho.rt/20240301", url=front).wall is Wall.CONTENT
@@ -166,7 +166,7 @@ def test_the_front_page_itself_and_short_links_lead_nowhere_else() -> None:
         {"body": "<article><p>The beginning.</p><p>Dieser Artikel ist für Abonnenten.</p></article>"},
     ],
 )
-def test_what_stands_before_a_paywall_is_kept_and_said_to_be_the_beginning(page: dict[str, str]) -> None:
+def test_the_text_before_a_paywall_is_returned_and_marked_as_the_beginning(page: dict[str, str]) -> None:
     found = finding(**page)  # type: ignore[arg-type]
     assert found.wall is Wall.PAYWALL
     assert found.readable
@@ -183,7 +183,7 @@ def test_a_long_text_is_read_even_when_the_server_says_no() -> None:
     assert "403" in found.sentence
 
 
-def test_a_text_in_chinese_is_long_by_its_signs() -> None:
+def test_the_length_of_a_chinese_text_is_counted_in_characters() -> None:
     chinese = "<p>" + "潮汐是海水周期性涨落的现象，主要由月球和太阳的引力引起。" * 20 + "</p>"
     assert finding(chinese + CLOUDFLARE, title="请稍候…").wall is Wall.CONTENT
 
@@ -198,16 +198,16 @@ def test_a_text_in_chinese_is_long_by_its_signs() -> None:
         (0, 0, True, True, 0, False),  # no script would help
         (20, 20, False, False, 500, False),  # a small page with a counter
         (300, 300, True, True, 50_000, False),  # the text is there already
-        (20, 400, False, False, 50_000, False),  # it shows much, and little of it is text: a menu, a form
+        (20, 400, False, False, 50_000, False),  # much is visible, but little of it is text: a menu, a form
     ],
 )
-def test_scripts_are_needed_where_nothing_is_there_without_them(
+def test_scripts_are_needed_if_the_page_is_empty_without_them(
     words: int, shown: int, empty_root: bool, asks: bool, script_chars: int, expected: bool
 ) -> None:
     facts = ResponseFacts(
         status=200,
-        asked=ASKED,
-        url=ASKED,
+        asked=REQUESTED,
+        url=REQUESTED,
         words=words,
         shown=shown,
         empty_root=empty_root,
@@ -217,5 +217,5 @@ def test_scripts_are_needed_where_nothing_is_there_without_them(
     assert needs_script(facts) is expected
 
 
-def test_addresses_that_are_none_do_no_harm() -> None:
+def test_invalid_addresses_do_no_harm() -> None:
     assert detect_wall(ResponseFacts(status=200, asked="http://[", url="http://[", words=500)).wall is Wall.CONTENT
