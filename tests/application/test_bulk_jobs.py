@@ -7,7 +7,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from coordinating import Bench, Clock, Told, fails
+from coordinating import Bench, Clock, ScriptedDigester, fails
 
 from chyme.application.bulk_jobs import KEEP_FINISHED_FOR, MAX_REQUESTED, MAX_SLOW, BulkJobs, Selection
 from chyme.core.pipeline.transitions import Claim
@@ -70,7 +70,7 @@ def jobs(bench: Callable[..., Bench]) -> Iterator[Callable[..., Jobs]]:
 
 
 def test_a_job_makes_everything_again_a_few_files_at_a_time(jobs: Callable[..., Jobs]) -> None:
-    digester_one, digester_two = Told("one"), Told("two")
+    digester_one, digester_two = ScriptedDigester("one"), ScriptedDigester("two")
     house = jobs(digester_one, digester_two)
     house.fill(MAX_REQUESTED + 10)
     digester_one.calls = digester_two.calls = 0
@@ -90,7 +90,9 @@ def test_a_job_makes_everything_again_a_few_files_at_a_time(jobs: Callable[..., 
 
 
 def test_a_plan_changes_nothing_and_counts_the_files_that_a_model_would_see(jobs: Callable[..., Jobs]) -> None:
-    house = jobs(Told("text"), Told("tags", reads=("text",), provider="llm"), Told("other"))
+    house = jobs(
+        ScriptedDigester("text"), ScriptedDigester("tags", reads=("text",), provider="llm"), ScriptedDigester("other")
+    )
     house.fill(4)
     (house.bench.root / "private.txt").write_text("mine")
     house.bench.scanner.scan()
@@ -105,7 +107,7 @@ def test_a_plan_changes_nothing_and_counts_the_files_that_a_model_would_see(jobs
 
 
 def test_a_hundred_clicks_make_one_job_and_a_finished_job_never_blocks_another(jobs: Callable[..., Jobs]) -> None:
-    house = jobs(Told("one"), Told("two"))
+    house = jobs(ScriptedDigester("one"), ScriptedDigester("two"))
     house.fill(3)
     ids = {house.bulk.start(ALL, ["one"]).id for _ in range(100)}
     assert len(ids) == 1
@@ -116,7 +118,7 @@ def test_a_hundred_clicks_make_one_job_and_a_finished_job_never_blocks_another(j
 
 
 def test_a_paused_job_begins_with_no_more_files(jobs: Callable[..., Jobs]) -> None:
-    digester = Told("one")
+    digester = ScriptedDigester("one")
     house = jobs(digester)
     house.fill(MAX_REQUESTED * 2)
     digester.calls = 0
@@ -136,7 +138,7 @@ def test_a_paused_job_begins_with_no_more_files(jobs: Callable[..., Jobs]) -> No
 def test_a_cancelled_job_leaves_the_other_files_as_they_are_and_counts_those_it_had_begun_with(
     jobs: Callable[..., Jobs],
 ) -> None:
-    digester = Told("one")
+    digester = ScriptedDigester("one")
     house = jobs(digester)
     house.fill(MAX_REQUESTED * 2)
     job = house.bulk.start(ALL, ["one"])
@@ -154,7 +156,7 @@ def test_a_cancelled_job_leaves_the_other_files_as_they_are_and_counts_those_it_
 
 
 def test_files_that_fail_or_vanish_are_counted_as_such(jobs: Callable[..., Jobs]) -> None:
-    digester = Told("one")
+    digester = ScriptedDigester("one")
     house = jobs(digester)
     house.fill(4)
     make = digester.make
@@ -175,7 +177,7 @@ def test_files_that_fail_or_vanish_are_counted_as_such(jobs: Callable[..., Jobs]
 
 
 def test_retry_makes_only_what_failed(jobs: Callable[..., Jobs]) -> None:
-    good, bad = Told("good"), Told("bad", fails(UnreadableFile("x: is broken; mend it")))
+    good, bad = ScriptedDigester("good"), ScriptedDigester("bad", fails(UnreadableFile("x: is broken; mend it")))
     house = jobs(good, bad)
     house.fill(3)
     good.calls = bad.calls = 0
@@ -187,7 +189,7 @@ def test_retry_makes_only_what_failed(jobs: Callable[..., Jobs]) -> None:
 
 
 def test_a_failure_that_is_tried_again_is_not_over(jobs: Callable[..., Jobs]) -> None:
-    digester = Told("one")
+    digester = ScriptedDigester("one")
     house = jobs(digester)
     house.fill(1)
     digester.make = fails(ChildCrashed("it died"))
@@ -201,7 +203,7 @@ def test_a_failure_that_is_tried_again_is_not_over(jobs: Callable[..., Jobs]) ->
 
 
 def test_outdated_remakes_only_digests_of_an_older_recipe_and_keeps_them_meanwhile(jobs: Callable[..., Jobs]) -> None:
-    digester_one, digester_two = Told("one"), Told("two")
+    digester_one, digester_two = ScriptedDigester("one"), ScriptedDigester("two")
     house = jobs(digester_one, digester_two)
     house.fill(2)
     vars(digester_one)["recipe"] = "another"
@@ -217,7 +219,7 @@ def test_outdated_remakes_only_digests_of_an_older_recipe_and_keeps_them_meanwhi
 
 
 def test_a_digest_that_is_made_again_is_not_copied(jobs: Callable[..., Jobs]) -> None:
-    digester = Told("one")
+    digester = ScriptedDigester("one")
     house = jobs(digester)
     for number in range(3):
         (house.bench.root / f"{number}.txt").write_text("the same")
@@ -230,7 +232,7 @@ def test_a_digest_that_is_made_again_is_not_copied(jobs: Callable[..., Jobs]) ->
 
 
 def test_a_new_file_comes_before_the_files_of_a_job(jobs: Callable[..., Jobs]) -> None:
-    house = jobs(Told("one"))
+    house = jobs(ScriptedDigester("one"))
     house.fill(5)
     house.bulk.start(ALL, ["one"])
     house.bulk.advance()
@@ -240,8 +242,8 @@ def test_a_new_file_comes_before_the_files_of_a_job(jobs: Callable[..., Jobs]) -
 
 
 def test_recordings_that_take_hours_delay_no_other_file(jobs: Callable[..., Jobs]) -> None:
-    speech = Told("speech", lane=Lane.LONG, applies=lambda file: file.name < "100")
-    house = jobs(Told("one"), speech)
+    speech = ScriptedDigester("speech", lane=Lane.LONG, applies=lambda file: file.name < "100")
+    house = jobs(ScriptedDigester("one"), speech)
     for number in range(2 * MAX_SLOW):
         (house.bench.root / f"{number:03}.txt").write_text(f"recording {number}")
     for number in range(200, 200 + MAX_REQUESTED + 10):
@@ -261,7 +263,11 @@ def test_recordings_that_take_hours_delay_no_other_file(jobs: Callable[..., Jobs
 
 
 def test_digests_that_jobs_have_not_requested_yet_count_as_upcoming(jobs: Callable[..., Jobs]) -> None:
-    house = jobs(Told("one"), Told("two"), Told("few", applies=lambda file: file.name.endswith("0.txt")))
+    house = jobs(
+        ScriptedDigester("one"),
+        ScriptedDigester("two"),
+        ScriptedDigester("few", applies=lambda file: file.name.endswith("0.txt")),
+    )
     house.fill(300)
     job = house.bulk.start(ALL, ["one", "few"])
     assert house.bulk.count_upcoming_digests()["one"] == 300
@@ -279,7 +285,7 @@ def test_digests_that_jobs_have_not_requested_yet_count_as_upcoming(jobs: Callab
 def test_a_final_failure_ends_the_request_and_a_retry_is_made_not_copied(
     jobs: Callable[..., Jobs],
 ) -> None:
-    digester = Told("one")
+    digester = ScriptedDigester("one")
     house = jobs(digester)
     for number in range(2):
         (house.bench.root / f"{number}.txt").write_text("the same")
@@ -303,7 +309,7 @@ def test_a_final_failure_ends_the_request_and_a_retry_is_made_not_copied(
 
 
 def test_selections_narrow_each_other(jobs: Callable[..., Jobs]) -> None:
-    house = jobs(Told("one"))
+    house = jobs(ScriptedDigester("one"))
     for name in ("a/1.txt", "a/b/2.txt", "c/3.txt"):
         house.bench.drop(name, name)
     house.work()
@@ -324,7 +330,7 @@ def test_selections_narrow_each_other(jobs: Callable[..., Jobs]) -> None:
     [Selection(), Selection(query="  "), Selection(paths=("nowhere",)), Selection(query="x", everything=True)],
 )
 def test_a_request_that_makes_no_sense_is_refused(jobs: Callable[..., Jobs], selection: Selection) -> None:
-    house = jobs(Told("one"))
+    house = jobs(ScriptedDigester("one"))
     with pytest.raises(UsageError):
         house.bulk.start(selection, ["one"])
     for digesters in (["nobody"], []):
@@ -341,12 +347,12 @@ def test_a_job_goes_on_where_another_process_left_it(tmp_path: Path, clock: Cloc
     def open_jobs(*registry: Digester) -> Jobs:
         return Jobs(Bench(root, clock, *registry))
 
-    first = open_jobs(Told("one"))
+    first = open_jobs(ScriptedDigester("one"))
     first.fill(MAX_REQUESTED + 5)
     job = first.bulk.start(ALL, ["one"])
     first.bulk.advance()
     first.bench.close()
-    second = open_jobs(Told("one"))
+    second = open_jobs(ScriptedDigester("one"))
     second.run()
     ended = second.bulk.job(job.id)
     assert (ended.state, ended.done) == ("done", MAX_REQUESTED + 5)
@@ -354,7 +360,7 @@ def test_a_job_goes_on_where_another_process_left_it(tmp_path: Path, clock: Cloc
 
 
 def test_two_processes_ask_for_each_file_once(jobs: Callable[..., Jobs]) -> None:
-    digester = Told("one")
+    digester = ScriptedDigester("one")
     house = jobs(digester)
     house.fill(MAX_REQUESTED * 2)
     digester.calls = 0
@@ -368,7 +374,7 @@ def test_two_processes_ask_for_each_file_once(jobs: Callable[..., Jobs]) -> None
 
 
 def test_jobs_that_finished_long_ago_are_forgotten(jobs: Callable[..., Jobs]) -> None:
-    house = jobs(Told("one"))
+    house = jobs(ScriptedDigester("one"))
     house.fill(1)
     house.bulk.start(ALL, ["one"])
     house.run()

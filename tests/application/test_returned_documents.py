@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from coordinating import Bench, Told
+from coordinating import Bench, ScriptedDigester
 
 from chyme.application import consistency_checks
 from chyme.core.pipeline.again import reprocess
@@ -20,7 +20,7 @@ TITLED = [Output("classify-document", '{"title": "told", "tags": []}')]
 def test_a_document_that_vanished_while_it_was_digested_does_not_get_stuck(
     bench: Callable[..., Bench], deleted: bool
 ) -> None:
-    classify = Told("classify-document", lambda _source: TITLED)
+    classify = ScriptedDigester("classify-document", lambda _source: TITLED)
     vault = bench(classify)
     note = vault.drop("note.txt")
     vault.process(note)
@@ -43,7 +43,7 @@ def test_a_document_that_vanished_while_it_was_digested_does_not_get_stuck(
 
 
 def test_a_retry_completes_a_document_that_is_stuck(bench: Callable[..., Bench]) -> None:
-    vault = bench(Told("classify-document", lambda _source: TITLED))
+    vault = bench(ScriptedDigester("classify-document", lambda _source: TITLED))
     note = vault.drop("note.txt")
     vault.process(note)
     vault.database.write(lambda db: documents.set_state(db, note, "processing", "waiting for tags", False, "now"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from coordinating import Bench, Clock, Told, fails
+from coordinating import Bench, Clock, ScriptedDigester, fails
 
 from chyme.core.pipeline.again import Reprocessing, find_outdated, reprocess, request_again
 from chyme.core.store import file_requests, outdated_digests
@@ -22,7 +22,7 @@ def reprocess_path(bench: Bench, path: str) -> Reprocessing:
 
 
 def test_a_hundred_clicks_make_one_job(bench: Callable[..., Bench]) -> None:
-    classify = Told("classify-document", lambda _source: [Output("classify-document", UNTITLED)])
+    classify = ScriptedDigester("classify-document", lambda _source: [Output("classify-document", UNTITLED)])
     vault = bench(classify)
     note = vault.drop("a/note.txt")
     vault.process(note)
@@ -42,7 +42,7 @@ def test_a_hundred_clicks_make_one_job(bench: Callable[..., Bench]) -> None:
 
 
 def test_a_failed_document_is_tried_again(bench: Callable[..., Bench]) -> None:
-    text = Told("doc-to-markdown", fails(UnreadableFile("broken")))
+    text = ScriptedDigester("doc-to-markdown", fails(UnreadableFile("broken")))
     vault = bench(text)
     document = vault.drop("paper.pdf", b"%PDF-1.4\n1 0 obj\n")
     vault.process(document)
@@ -54,8 +54,8 @@ def test_a_failed_document_is_tried_again(bench: Callable[..., Bench]) -> None:
 
 
 def test_a_picture_that_could_not_be_read_is_read_again_and_not_only_classified(bench: Callable[..., Bench]) -> None:
-    preview = Told("image-preview", fails(UnreadableFile("broken")))
-    vault = bench(preview, Told("classify-image", lambda _source: [Output("classify-image", TITLED)]))
+    preview = ScriptedDigester("image-preview", fails(UnreadableFile("broken")))
+    vault = bench(preview, ScriptedDigester("classify-image", lambda _source: [Output("classify-image", TITLED)]))
     picture = vault.drop("dot.png", b"\x89PNG\r\n\x1a\nbroken")
     vault.process(picture)
     assert vault.state(picture) == "failed"
@@ -66,8 +66,8 @@ def test_a_picture_that_could_not_be_read_is_read_again_and_not_only_classified(
 
 
 def test_a_failed_document_is_tried_again_while_another_digest_has_yet_to_be_made(bench: Callable[..., Bench]) -> None:
-    text = Told("doc-to-markdown", fails(UnreadableFile("broken")))
-    vault = bench(text, Told("slow"))
+    text = ScriptedDigester("doc-to-markdown", fails(UnreadableFile("broken")))
+    vault = bench(text, ScriptedDigester("slow"))
     document = vault.drop("paper.pdf", b"%PDF-1.4\n1 0 obj\n")
     vault.process(document)
     vault.database.write(
@@ -83,8 +83,8 @@ def test_a_failed_document_is_tried_again_while_another_digest_has_yet_to_be_mad
 def test_a_finished_document_is_made_again_while_a_digest_it_does_not_need_is_pending(
     bench: Callable[..., Bench],
 ) -> None:
-    classify = Told("classify-document", lambda _source: [Output("classify-document", TITLED)])
-    vault = bench(classify, Told("tag-embeddings"))
+    classify = ScriptedDigester("classify-document", lambda _source: [Output("classify-document", TITLED)])
+    vault = bench(classify, ScriptedDigester("tag-embeddings"))
     note = vault.drop("note.txt")
     vault.process(note)
     vault.database.write(
@@ -97,7 +97,7 @@ def test_a_finished_document_is_made_again_while_a_digest_it_does_not_need_is_pe
 
 
 def test_a_second_request_while_everything_is_being_made_changes_nothing(bench: Callable[..., Bench]) -> None:
-    classify = Told("classify-document", lambda _source: [Output("classify-document", TITLED)])
+    classify = ScriptedDigester("classify-document", lambda _source: [Output("classify-document", TITLED)])
     vault = bench(classify)
     note = vault.drop("note.txt")
     vault.process(note)
@@ -114,7 +114,7 @@ def test_a_second_request_while_everything_is_being_made_changes_nothing(bench: 
 
 
 def test_a_file_that_no_digester_reads_is_not_tried_again(bench: Callable[..., Bench]) -> None:
-    vault = bench(Told("doc-to-markdown", fails(UnsupportedFile("an archive"))))
+    vault = bench(ScriptedDigester("doc-to-markdown", fails(UnsupportedFile("an archive"))))
     document = vault.drop("paper.pdf", b"%PDF-1.4\n1 0 obj\n")
     vault.process(document)
     assert reprocess_path(vault, "paper.pdf").as_json() == {"skipped": True}
@@ -125,7 +125,7 @@ def test_a_file_that_no_digester_reads_is_not_tried_again(bench: Callable[..., B
 
 
 def test_outdated_digests_are_listed_and_made_again(bench: Callable[..., Bench], clock: Clock) -> None:
-    first, second = Told("first", provider="llm"), Told("second")
+    first, second = ScriptedDigester("first", provider="llm"), ScriptedDigester("second")
     vault = bench(first, second)
     notes = [vault.drop(f"{folder}/note.txt", folder) for folder in ("one", "two")]
     for note in notes:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
-from coordinating import Bench, Clock, Told, fails
+from coordinating import Bench, Clock, ScriptedDigester, fails
 
 from chyme.application import consistency_checks
 from chyme.core.store import artifacts, digest_queue, digests, documents, outdated_digests, text_places
@@ -19,9 +19,11 @@ PAGE = Output(
 )
 
 
-def capture_page(bench: Open) -> tuple[Bench, int, Told, Told]:
-    crawl = Told("crawl", lambda _source: [PAGE, Output("facts", None)], outputs=("page", "facts"), captures=True)
-    text = Told("text", reads=("page",))
+def capture_page(bench: Open) -> tuple[Bench, int, ScriptedDigester, ScriptedDigester]:
+    crawl = ScriptedDigester(
+        "crawl", lambda _source: [PAGE, Output("facts", None)], outputs=("page", "facts"), captures=True
+    )
+    text = ScriptedDigester("text", reads=("page",))
     vault = bench(crawl, text)
     link = vault.drop("a.url")
     vault.process(link)
@@ -90,7 +92,9 @@ def test_the_capture_stays_during_retries_and_the_status_is_failed(bench: Open, 
 
 
 def test_a_page_that_was_never_captured_fails_like_any_other_digest(bench: Open) -> None:
-    crawl = Told("crawl", fails(UnreadableFile("a.url: gone, 404")), outputs=("page", "facts"), captures=True)
+    crawl = ScriptedDigester(
+        "crawl", fails(UnreadableFile("a.url: gone, 404")), outputs=("page", "facts"), captures=True
+    )
     vault = bench(crawl)
     link = vault.drop("a.url")
 
@@ -110,16 +114,16 @@ def test_a_link_to_another_page_keeps_nothing_of_the_first(bench: Open) -> None:
     assert vault.digest(link, "page") == ("failed", "validation", 1)
 
 
-def capture_link(bench: Open, facts: str) -> tuple[Bench, int, Told]:
+def capture_link(bench: Open, facts: str) -> tuple[Bench, int, ScriptedDigester]:
     page = Output("url-crawl-content", "what it said", (Artifact(THUMBNAIL, b"jpg"),))
     outputs = ("url-crawl-content", "url-metadata")
-    crawl = Told(
+    crawl = ScriptedDigester(
         "url-crawl",
         lambda _source: [page, Output("url-metadata", facts, title="The mill")],
         outputs=outputs,
         captures=True,
     )
-    text = Told("text", lambda source: [Output("text", source.open().read().decode())], reads=outputs)
+    text = ScriptedDigester("text", lambda source: [Output("text", source.open().read().decode())], reads=outputs)
     vault = bench(crawl, text)
     link = vault.drop("a.md", "https://example.org/mill\n\nfor the summer\n")
     vault.process(link)
@@ -201,8 +205,8 @@ def test_a_capture_survives_a_page_that_crashes_chyme_each_time(bench: Open, clo
 
 
 def test_a_picture_stays_with_its_page_when_the_page_cannot_be_captured_again(bench: Open) -> None:
-    crawl = Told("crawl", lambda _source: [PAGE], outputs=("page",), captures=True)
-    shot = Told("shot", lambda _source: [Output("shot", "of the page")], reads=("page",), captures=True)
+    crawl = ScriptedDigester("crawl", lambda _source: [PAGE], outputs=("page",), captures=True)
+    shot = ScriptedDigester("shot", lambda _source: [Output("shot", "of the page")], reads=("page",), captures=True)
     vault = bench(crawl, shot)
     link = vault.drop("a.url")
     vault.process(link)

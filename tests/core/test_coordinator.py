@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
-from coordinating import Bench, Clock, Made, Told, fails
+from coordinating import Bench, Clock, Made, ScriptedDigester, fails
 
 from chyme.application import consistency_checks
 from chyme.core.pipeline.leases import LeaseRenewer, this_process
@@ -23,7 +23,7 @@ Open = Callable[..., Bench]
 
 
 def test_registering_writes_all_rows_todo_or_skipped_at_once(bench: Open) -> None:
-    vault = bench(Told("words"), Told("faces", applies=lambda _: False))
+    vault = bench(ScriptedDigester("words"), ScriptedDigester("faces", applies=lambda _: False))
     note = vault.drop("note.txt")
 
     assert vault.digest(note, "words") == ("todo", None, 0)
@@ -38,7 +38,9 @@ def test_digesters_run_in_order_and_each_sees_only_what_it_reads(bench: Open) ->
         seen.append((source.file.path, first.content if first else None, second.content if second else None))
         return [Output("third", "3")]
 
-    vault = bench(Told("first"), Told("second"), Told("third", look, reads=("second",)))
+    vault = bench(
+        ScriptedDigester("first"), ScriptedDigester("second"), ScriptedDigester("third", look, reads=("second",))
+    )
     note = vault.drop("note.txt")
     assert vault.process(note) is PassResult.DONE
 
@@ -48,7 +50,7 @@ def test_digesters_run_in_order_and_each_sees_only_what_it_reads(bench: Open) ->
 
 
 def test_nothing_found_is_completed_with_null(bench: Open) -> None:
-    vault = bench(Told("words", lambda _: [Output("words", None)]))
+    vault = bench(ScriptedDigester("words", lambda _: [Output("words", None)]))
     note = vault.drop("note.txt")
     vault.process(note)
 
@@ -57,7 +59,7 @@ def test_nothing_found_is_completed_with_null(bench: Open) -> None:
 
 
 def test_a_declared_output_that_is_missing_is_skipped(bench: Open) -> None:
-    vault = bench(Told("crawl", lambda _: [Output("page", "p")], outputs=("page", "picture")))
+    vault = bench(ScriptedDigester("crawl", lambda _: [Output("page", "p")], outputs=("page", "picture")))
     note = vault.drop("note.txt")
     vault.process(note)
 
@@ -68,7 +70,10 @@ def test_a_declared_output_that_is_missing_is_skipped(bench: Open) -> None:
 
 def test_a_failure_stops_only_the_digesters_that_read_its_output(bench: Open) -> None:
     vault = bench(
-        Told("text", fails(NetworkFailed("down"))), Told("summary", reads=("text",)), Told("picture"), Told("tags")
+        ScriptedDigester("text", fails(NetworkFailed("down"))),
+        ScriptedDigester("summary", reads=("text",)),
+        ScriptedDigester("picture"),
+        ScriptedDigester("tags"),
     )
     note = vault.drop("note.txt")
     vault.process(note)
@@ -83,8 +88,8 @@ def test_a_failure_stops_only_the_digesters_that_read_its_output(bench: Open) ->
 
 def test_waiting_burns_no_attempt_and_ends_when_the_upstream_settles(bench: Open, clock: Clock) -> None:
     answers: list[Made] = [fails(NetworkFailed("down"))] * 2 + [lambda _: [Output("text", "at last")]]
-    text = Told("text")
-    vault = bench(text, Told("summary", reads=("text",)))
+    text = ScriptedDigester("text")
+    vault = bench(text, ScriptedDigester("summary", reads=("text",)))
     note = vault.drop("note.txt")
     for answer in answers:
         text.make = answer
@@ -96,7 +101,7 @@ def test_waiting_burns_no_attempt_and_ends_when_the_upstream_settles(bench: Open
 
 
 def test_a_failure_is_tried_three_times_each_later_than_the_last(bench: Open, clock: Clock) -> None:
-    vault = bench(Told("words", fails(ChildCrashed("dead"))))
+    vault = bench(ScriptedDigester("words", fails(ChildCrashed("dead"))))
     note = vault.drop("note.txt")
     waits = []
     for _ in range(5):
@@ -113,8 +118,8 @@ def test_a_failure_is_tried_three_times_each_later_than_the_last(bench: Open, cl
 
 @pytest.mark.parametrize("error", [UnreadableFile("broken"), EngineUnavailable("no engine")])
 def test_a_failure_that_a_retry_cannot_cure_is_settled_at_once(bench: Open, clock: Clock, error: Exception) -> None:
-    words = Told("words", fails(error))  # type: ignore[arg-type]
-    vault = bench(words, Told("search", reads=("words",)))
+    words = ScriptedDigester("words", fails(error))  # type: ignore[arg-type]
+    vault = bench(words, ScriptedDigester("search", reads=("words",)))
     note = vault.drop("note.txt")
     vault.process(note)
     clock.forward(3600)
@@ -126,7 +131,7 @@ def test_a_failure_that_a_retry_cannot_cure_is_settled_at_once(bench: Open, cloc
 
 
 def test_an_unavailable_engine_costs_no_attempt_and_is_tried_when_it_appears(bench: Open, clock: Clock) -> None:
-    words = Told("words", fails(EngineUnavailable("install it")))
+    words = ScriptedDigester("words", fails(EngineUnavailable("install it")))
     vault = bench(words)
     note = vault.drop("note.txt")
     vault.process(note)
@@ -139,8 +144,8 @@ def test_an_unavailable_engine_costs_no_attempt_and_is_tried_when_it_appears(ben
 
 def test_a_changed_output_makes_its_readers_run_again_and_an_equal_output_does_not(bench: Open) -> None:
     texts = ["one", "one", "two", None]
-    text = Told("text", lambda _: [Output("text", texts.pop(0))])
-    tags = Told("tags", reads=("text",))
+    text = ScriptedDigester("text", lambda _: [Output("text", texts.pop(0))])
+    tags = ScriptedDigester("tags", reads=("text",))
     vault = bench(text, tags)
     note = vault.drop("note.txt")
     calls = []
@@ -155,8 +160,8 @@ def test_a_changed_output_makes_its_readers_run_again_and_an_equal_output_does_n
 
 
 def test_a_terminal_failure_is_a_change_for_digesters_that_read_the_content(bench: Open) -> None:
-    text = Told("text")
-    tags = Told("tags", reads=("text",))
+    text = ScriptedDigester("text")
+    tags = ScriptedDigester("tags", reads=("text",))
     vault = bench(text, tags)
     note = vault.drop("note.txt")
     vault.process(note)
@@ -169,7 +174,7 @@ def test_a_terminal_failure_is_a_change_for_digesters_that_read_the_content(benc
 
 def test_old_content_is_served_while_a_cascade_makes_the_new(bench: Open) -> None:
     texts = ["one", "two"]
-    text = Told("text", lambda _: [Output("text", texts.pop(0))])
+    text = ScriptedDigester("text", lambda _: [Output("text", texts.pop(0))])
     served = []
 
     def make(source: Source) -> list[Output]:
@@ -177,7 +182,7 @@ def test_old_content_is_served_while_a_cascade_makes_the_new(bench: Open) -> Non
         upstream = source.output("text")
         return [Output("tags", f"tags of {upstream.content if upstream else None}")]
 
-    vault = bench(text, Told("tags", make, reads=("text",)))
+    vault = bench(text, ScriptedDigester("tags", make, reads=("text",)))
     note = vault.drop("note.txt")
     vault.process(note)
     vault.process(note, Again(Mode.RESET, ("text",)))
@@ -190,7 +195,7 @@ def test_resetting_one_output_resets_its_digester_and_clears_everything(bench: O
     def make(_source: Source) -> list[Output]:
         return [Output("page", "p", artifacts=(Artifact("a.bin", b"x"),)), Output("meta", "m")]
 
-    crawl = Told("crawl", make, outputs=("page", "meta"))
+    crawl = ScriptedDigester("crawl", make, outputs=("page", "meta"))
     vault = bench(crawl)
     note = vault.drop("note.txt")
     vault.process(note)
@@ -203,7 +208,7 @@ def test_resetting_one_output_resets_its_digester_and_clears_everything(bench: O
 
 
 def test_a_wish_for_a_busy_file_is_noted_and_fulfilled_by_the_holder(bench: Open, clock: Clock) -> None:
-    text = Told("text")
+    text = ScriptedDigester("text")
     vault = bench(text)
     note = vault.drop("note.txt")
     inside: list[PassResult | None] = []
@@ -223,7 +228,7 @@ def test_a_wish_for_a_busy_file_is_noted_and_fulfilled_by_the_holder(bench: Open
 
 
 def test_a_worker_that_lost_its_lease_changes_nothing(bench: Open, clock: Clock) -> None:
-    text = Told("text")
+    text = ScriptedDigester("text")
     vault = bench(text)
     note = vault.drop("note.txt")
 
@@ -240,7 +245,7 @@ def test_a_worker_that_lost_its_lease_changes_nothing(bench: Open, clock: Clock)
 
 
 def test_a_file_rewritten_while_it_is_read_costs_nothing_and_ends_with_its_last_content(bench: Open) -> None:
-    text = Told("text")
+    text = ScriptedDigester("text")
     vault = bench(text)
     note = vault.drop("note.txt", "first")
 
@@ -260,7 +265,7 @@ def test_a_file_rewritten_while_it_is_read_costs_nothing_and_ends_with_its_last_
 
 
 def test_a_late_result_for_older_content_is_dropped(bench: Open) -> None:
-    text = Told("text")
+    text = ScriptedDigester("text")
     vault = bench(text)
     note = vault.drop("note.txt", "first")
 
@@ -280,7 +285,7 @@ def test_a_late_result_for_older_content_is_dropped(bench: Open) -> None:
 
 
 def test_an_unreadable_file_waits_without_burning_attempts(bench: Open) -> None:
-    text = Told("text", fails(PermissionError(13, "Permission denied")))  # type: ignore[arg-type]
+    text = ScriptedDigester("text", fails(PermissionError(13, "Permission denied")))  # type: ignore[arg-type]
     vault = bench(text)
     note = vault.drop("note.txt")
     vault.process(note)
@@ -293,8 +298,8 @@ def test_an_unreadable_file_waits_without_burning_attempts(bench: Open) -> None:
 
 
 def test_copies_cost_nothing_unless_a_person_asks(bench: Open) -> None:
-    text = Told("text", lambda _: [Output("text", "t", artifacts=(Artifact("a.txt", b"art" * 100),))])
-    tags = Told("tags", reads=("text",), reusable=False)
+    text = ScriptedDigester("text", lambda _: [Output("text", "t", artifacts=(Artifact("a.txt", b"art" * 100),))])
+    tags = ScriptedDigester("tags", reads=("text",), reusable=False)
     vault = bench(text, tags)
     first, second = vault.drop("one.txt", "same"), vault.drop("sub/two.txt", "same")
     vault.process(first)
@@ -308,7 +313,7 @@ def test_copies_cost_nothing_unless_a_person_asks(bench: Open) -> None:
 
 
 def test_a_crash_of_chyme_costs_no_attempt_until_a_file_was_involved_twice(bench: Open, clock: Clock) -> None:
-    vault = bench(Told("text"), Told("search", reads=("text",)))
+    vault = bench(ScriptedDigester("text"), ScriptedDigester("search", reads=("text",)))
     note = vault.drop("note.txt")
     attempts = []
     for _ in range(5):
@@ -325,7 +330,7 @@ def test_a_crash_of_chyme_costs_no_attempt_until_a_file_was_involved_twice(bench
 def test_an_interrupted_file_goes_to_the_back_of_the_queue_and_runs_alone_after_the_second_time(
     bench: Open, clock: Clock
 ) -> None:
-    vault = bench(Told("text"), Told("search", reads=("text",)))
+    vault = bench(ScriptedDigester("text"), ScriptedDigester("search", reads=("text",)))
     note, other = vault.drop("note.txt", "a"), vault.drop("other.txt", "a longer note")
     order = []
     for _ in range(2):
@@ -337,7 +342,7 @@ def test_an_interrupted_file_goes_to_the_back_of_the_queue_and_runs_alone_after_
 
 
 def test_the_lock_of_a_dead_owner_is_freed_at_once_and_that_of_a_live_owner_is_not(bench: Open, clock: Clock) -> None:
-    vault = bench(Told("text"))
+    vault = bench(ScriptedDigester("text"))
     note = vault.drop("note.txt")
     mine = this_process()
     dead = mine.rsplit("|", 2)[0] + "|999999999|1"
@@ -356,7 +361,7 @@ def test_after_ten_minutes_a_file_goes_to_the_back_of_the_queue(bench: Open, clo
         clock.forward(601)
         return [Output("text", "t")]
 
-    vault = bench(Told("text", slow), Told("tags"))
+    vault = bench(ScriptedDigester("text", slow), ScriptedDigester("tags"))
     note = vault.drop("note.txt", "long " * 1000)
     vault.process(note)
     other = vault.drop("other.txt", "longer " * 100_000)
@@ -368,7 +373,7 @@ def test_after_ten_minutes_a_file_goes_to_the_back_of_the_queue(bench: Open, clo
 def test_an_attempt_that_waits_for_a_child_keeps_its_lease_and_a_hung_attempt_loses_it(
     bench: Open, clock: Clock
 ) -> None:
-    vault = bench(Told("text"))
+    vault = bench(ScriptedDigester("text"))
     note = vault.drop("note.txt")
     claim = vault.coordinator.claim([note])[0]
     assert isinstance(claim, Claim) and claim.attempt is not None
@@ -396,7 +401,7 @@ def test_a_digester_that_only_waits_runs_in_a_thread_and_its_exceptions_are_fail
         where.append(os.getpid())
         raise ZeroDivisionError
 
-    vault = bench(Told("summary", stumble, waits=True), Told("tags"))
+    vault = bench(ScriptedDigester("summary", stumble, waits=True), ScriptedDigester("tags"))
     note = vault.drop("note.txt")
     vault.process(note)
 
@@ -408,7 +413,7 @@ def test_a_digester_that_only_waits_runs_in_a_thread_and_its_exceptions_are_fail
 def test_small_files_come_before_large_files_and_a_file_that_a_person_requested_comes_first(
     bench: Open, clock: Clock
 ) -> None:
-    vault = bench(Told("text"))
+    vault = bench(ScriptedDigester("text"))
     large, small = vault.drop("large.txt", "x" * 100_000), vault.drop("small.txt", "x")
     requested = vault.drop("asked.txt", "x" * 200_000)
     vault.database.write(lambda db: digests.reset(db, requested, ["text"], digests.PERSON, iso(clock())))
@@ -417,7 +422,7 @@ def test_small_files_come_before_large_files_and_a_file_that_a_person_requested_
 
 
 def test_every_verdict_is_recorded_as_an_event_and_the_database_is_consistent(bench: Open) -> None:
-    vault = bench(Told("text"), Told("tags", reads=("text",)))
+    vault = bench(ScriptedDigester("text"), ScriptedDigester("tags", reads=("text",)))
     note = vault.drop("note.txt")
     vault.process(note)
     recorded = [(type_, digester, status) for _, _, type_, _, digester, status, _ in events.list_after(vault.db, 0)]
@@ -429,7 +434,7 @@ def test_every_verdict_is_recorded_as_an_event_and_the_database_is_consistent(be
 
 
 def test_scratch_files_for_a_next_attempt_are_deleted_after_the_verdict(bench: Open) -> None:
-    reads = Told("read", lambda source: [Output("read", str((source.scratch / "page").write_text("1")))])
+    reads = ScriptedDigester("read", lambda source: [Output("read", str((source.scratch / "page").write_text("1")))])
     reads.runs = replace(reads.runs, keeps_scratch=True)
     vault = bench(reads)
     note = vault.drop("note.txt")

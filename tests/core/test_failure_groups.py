@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from coordinating import Bench, Told, fails
+from coordinating import Bench, ScriptedDigester, fails
 
 from chyme.core.pipeline.failure_groups import FEW, FailureGroup, Failures, retry_failures
 from chyme.core.store import digest_queue, digests
@@ -36,7 +36,9 @@ def fill(bench: Bench, count: int) -> list[int]:
 
 def test_failures_of_the_same_cause_form_one_group(bench: Callable[..., Bench]) -> None:
     house = bench(
-        Told("text", raise_unreadable, outputs=("text", "pictures")), Told("other", raise_unreadable), Told("fine")
+        ScriptedDigester("text", raise_unreadable, outputs=("text", "pictures")),
+        ScriptedDigester("other", raise_unreadable),
+        ScriptedDigester("fine"),
     )
     fill(house, 7)
     failures = failures_of(house)
@@ -61,13 +63,13 @@ def test_failures_of_the_same_cause_form_one_group(bench: Callable[..., Bench]) 
 
 
 def test_a_cause_with_identical_messages_is_shown_verbatim(bench: Callable[..., Bench]) -> None:
-    house = bench(Told("text", fails(EngineUnavailable("version 5 is missing; install it"))))
+    house = bench(ScriptedDigester("text", fails(EngineUnavailable("version 5 is missing; install it"))))
     fill(house, 2)
     assert [group.cause for group in failures_of(house).groups()] == ["version 5 is missing"]
 
 
 def test_retrying_a_group_touches_nothing_else(bench: Callable[..., Bench]) -> None:
-    text, other = Told("text", raise_unreadable), Told("other", raise_unreadable)
+    text, other = ScriptedDigester("text", raise_unreadable), ScriptedDigester("other", raise_unreadable)
     house = bench(text, other)
     ids = fill(house, 3)
     text.calls = other.calls = 0
@@ -87,7 +89,7 @@ def test_retrying_a_group_touches_nothing_else(bench: Callable[..., Bench]) -> N
 
 
 def test_a_second_request_does_not_retry_again(bench: Callable[..., Bench]) -> None:
-    text = Told("text", raise_unreadable)
+    text = ScriptedDigester("text", raise_unreadable)
     house = bench(text)
     fill(house, 2)
     group = failures_of(house).groups()[0]
@@ -97,7 +99,7 @@ def test_a_second_request_does_not_retry_again(bench: Callable[..., Bench]) -> N
 
 
 def test_a_digest_that_has_failed_again_meanwhile_is_left_alone(bench: Callable[..., Bench]) -> None:
-    house = bench(Told("text", fails(ChildCrashed("it died"))))
+    house = bench(ScriptedDigester("text", fails(ChildCrashed("it died"))))
     (file_id,) = fill(house, 1)
     seen = list(iterate_failures(house.db))
     house.clock.forward(3600)
@@ -107,7 +109,7 @@ def test_a_digest_that_has_failed_again_meanwhile_is_left_alone(bench: Callable[
 
 
 def test_a_group_counts_the_failures_that_are_retried_automatically(bench: Callable[..., Bench]) -> None:
-    house = bench(Told("text", fails(ChildCrashed("it died"))))
+    house = bench(ScriptedDigester("text", fails(ChildCrashed("it died"))))
     ids = fill(house, 2)
     (group,) = failures_of(house).groups()
     assert (group.again, group.again_at) == (2, digest_queue.next_retry(house.db))
@@ -121,9 +123,9 @@ def test_a_group_counts_the_failures_that_are_retried_automatically(bench: Calla
 
 def test_a_failure_that_only_waits_for_or_follows_from_another_is_not_a_cause(bench: Callable[..., Bench]) -> None:
     house = bench(
-        Told("text", fails(ChildCrashed("it died"))),
-        Told("tags", raise_unreadable, reads=("text",)),
-        Told("summary", reads=("tags",)),
+        ScriptedDigester("text", fails(ChildCrashed("it died"))),
+        ScriptedDigester("tags", raise_unreadable, reads=("text",)),
+        ScriptedDigester("summary", reads=("tags",)),
     )
     (file_id,) = fill(house, 1)
     assert house.digest(file_id, "tags")[1] == "dependency"
@@ -136,7 +138,7 @@ def test_a_failure_that_only_waits_for_or_follows_from_another_is_not_a_cause(be
 
 
 def test_vanished_files_have_no_failures(bench: Callable[..., Bench]) -> None:
-    house = bench(Told("text", raise_unreadable))
+    house = bench(ScriptedDigester("text", raise_unreadable))
     fill(house, 1)
     (house.root / "n.txt").unlink()
     house.scanner.scan()
@@ -144,7 +146,7 @@ def test_vanished_files_have_no_failures(bench: Callable[..., Bench]) -> None:
 
 
 def test_many_retries_get_the_lower_priority(bench: Callable[..., Bench]) -> None:
-    house = bench(Told("text", raise_unreadable))
+    house = bench(ScriptedDigester("text", raise_unreadable))
     fill(house, FEW + 1)
     group = failures_of(house).groups()[0]
     failures_of(house).retry(group.id)

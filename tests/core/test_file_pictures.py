@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from coordinating import Bench, Made, Told, fails
+from coordinating import Bench, Made, ScriptedDigester, fails
 
 from chyme.application import consistency_checks
 from chyme.application.document_queries import Documents
@@ -28,7 +28,7 @@ def face(vault: Bench, file_id: int) -> tuple[str | None, int | None]:
 
 
 def test_a_document_has_the_face_and_the_pages_its_digest_found(bench: Open) -> None:
-    vault = bench(Told("doc-to-screenshot", draw()))
+    vault = bench(ScriptedDigester("doc-to-screenshot", draw()))
     letter = vault.drop("letter.txt")
     vault.process(letter)
 
@@ -40,7 +40,7 @@ def test_a_document_has_the_face_and_the_pages_its_digest_found(bench: Open) -> 
 
 
 def test_a_copy_has_the_same_picture_and_pages(bench: Open) -> None:
-    digester = Told("doc-to-screenshot", draw())
+    digester = ScriptedDigester("doc-to-screenshot", draw())
     vault = bench(digester)
     vault.process(vault.drop("letter.txt"))
     copy = vault.drop("copy.txt")
@@ -51,7 +51,7 @@ def test_a_copy_has_the_same_picture_and_pages(bench: Open) -> None:
 
 
 def test_a_reset_removes_the_picture_until_it_is_made_again(bench: Open) -> None:
-    digester = Told("doc-to-screenshot", draw())
+    digester = ScriptedDigester("doc-to-screenshot", draw())
     vault = bench(digester)
     letter = vault.drop("letter.txt")
     vault.process(letter)
@@ -63,7 +63,7 @@ def test_a_reset_removes_the_picture_until_it_is_made_again(bench: Open) -> None
 
 
 def test_changed_content_loses_the_picture_of_the_old_content(bench: Open) -> None:
-    digester = Told("doc-to-screenshot", draw())
+    digester = ScriptedDigester("doc-to-screenshot", draw())
     vault = bench(digester)
     letter = vault.drop("letter.txt")
     vault.process(letter)
@@ -73,7 +73,7 @@ def test_changed_content_loses_the_picture_of_the_old_content(bench: Open) -> No
 
 
 def test_a_digest_without_a_thumbnail_gives_no_picture(bench: Open) -> None:
-    vault = bench(Told("doc-to-screenshot", draw(thumbnail=False)))
+    vault = bench(ScriptedDigester("doc-to-screenshot", draw(thumbnail=False)))
     letter = vault.drop("letter.txt")
     vault.process(letter)
 
@@ -81,7 +81,7 @@ def test_a_digest_without_a_thumbnail_gives_no_picture(bench: Open) -> None:
 
 
 def test_a_missing_thumbnail_is_detected(bench: Open) -> None:
-    vault = bench(Told("doc-to-screenshot", draw()))
+    vault = bench(ScriptedDigester("doc-to-screenshot", draw()))
     vault.process(vault.drop("letter.txt"))
     name = artifacts.name_of("letter.txt", "doc-to-screenshot", "thumbnail.jpg")
     vault.database.write(lambda db: db.execute("DELETE FROM sqlar WHERE name = ?", (name,)))
@@ -92,7 +92,7 @@ def test_a_missing_thumbnail_is_detected(bench: Open) -> None:
 
 
 def test_a_page_count_that_is_not_a_number_is_left_out(bench: Open) -> None:
-    vault = bench(Told("doc-to-screenshot", draw(pages='"many"')))
+    vault = bench(ScriptedDigester("doc-to-screenshot", draw(pages='"many"')))
     letter = vault.drop("letter.txt")
     vault.process(letter)
 
@@ -100,7 +100,7 @@ def test_a_page_count_that_is_not_a_number_is_left_out(bench: Open) -> None:
 
 
 def test_a_picture_that_cannot_be_drawn_is_still_a_document_with_its_name_and_can_be_retried(bench: Open) -> None:
-    digester = Told("image-preview", fails(UnreadableFile("dot.png: is broken")))
+    digester = ScriptedDigester("image-preview", fails(UnreadableFile("dot.png: is broken")))
     vault = bench(digester)
     picture = vault.drop("dot.png", b"\x89PNG\r\n\x1a\nbroken")
     vault.process(picture)

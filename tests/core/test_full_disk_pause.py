@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable
 
 import pytest
-from coordinating import Bench, Told
+from coordinating import Bench, ScriptedDigester
 
 from chyme.core.pipeline.transitions import PassResult
 from chyme.digester import Source
@@ -27,7 +27,7 @@ def test_no_room_costs_no_attempt_and_the_file_is_taken_again(bench: Callable[..
     def make(_source: Source) -> list[Output]:
         raise met
 
-    words = Told("words", make)
+    words = ScriptedDigester("words", make)
     vault = bench(words)
     note = vault.drop("note.txt")
 

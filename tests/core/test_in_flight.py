@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from coordinating import Bench, Clock, Told
+from coordinating import Bench, Clock, ScriptedDigester
 
 from chyme.core.pipeline.transitions import PassResult
 from chyme.core.store import events
@@ -30,7 +30,7 @@ def test_progress_reaches_other_processes_as_events_but_not_at_every_step(bench:
             source.progress(step / 100)
         return [Output("speech", "heard")]
 
-    vault = bench(Told("speech", make))
+    vault = bench(ScriptedDigester("speech", make))
     vault.process(vault.drop("talk.rec"))
     vault.database.write(lambda _db: None)
     reports = progress_of(vault)
@@ -48,7 +48,7 @@ def test_a_source_is_prepared_before_an_attempt_that_waits(bench: Open) -> None:
     def make(source: Source) -> list[Output]:
         return [Output("speech", (source.scratch / "pieces").read_text())]
 
-    vault = bench(Told("speech", make, waits=True, prepare=prepare))
+    vault = bench(ScriptedDigester("speech", make, waits=True, prepare=prepare))
     talk = vault.drop("talk.rec")
     vault.process(talk)
     assert vault.content(talk, "speech") == "pieces of talk.rec"
@@ -58,7 +58,7 @@ def test_a_source_that_cannot_be_prepared_is_not_attempted(bench: Open) -> None:
     def prepare(source: Source) -> None:
         raise UnreadableFile(f"{source.file.name}: is broken")
 
-    speech = Told("speech", waits=True, prepare=prepare)
+    speech = ScriptedDigester("speech", waits=True, prepare=prepare)
     vault = bench(speech)
     talk = vault.drop("talk.rec")
     vault.process(talk)
@@ -77,7 +77,7 @@ def test_a_long_wait_ends_at_its_next_progress_report_when_chyme_stops(bench: Op
             source.progress(number / 100)
         return [Output("cleanup", "all")]
 
-    vault = bench(Told("cleanup", make, waits=True))
+    vault = bench(ScriptedDigester("cleanup", make, waits=True))
     talk = vault.drop("talk.rec")
     assert vault.process(talk) is PassResult.STOPPED
     assert steps == [0, 1, 2]
@@ -94,7 +94,7 @@ def test_other_processes_see_running_attempts_and_their_progress(bench: Open, cl
         seen.append(events.list_in_progress(vault.db))
         return [Output("speech", "heard")]
 
-    vault = bench(Told("speech", make))
+    vault = bench(ScriptedDigester("speech", make))
     talk = vault.drop("talk.rec")
     vault.process(talk)
     assert seen == [[("talk.rec", "speech", 0.25)]]

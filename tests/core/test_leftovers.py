@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from coordinating import Bench, Clock, Told, fails
+from coordinating import Bench, Clock, ScriptedDigester, fails
 
 from chyme.application import consistency_checks
 from chyme.core.pipeline.removed_digesters import requeue_restored_outputs, skip_removed_outputs
@@ -25,13 +25,13 @@ def error(bench: Bench, file_id: int, name: str) -> str | None:
 
 
 def test_a_document_is_not_completed_while_a_new_digester_has_work(bench: OpenBench) -> None:
-    before = bench(Told("words"))
+    before = bench(ScriptedDigester("words"))
     note = before.drop("note.txt")
     before.process(note)
     assert before.state(note) == "completed"
     before.close()
 
-    after = bench(Told("words"), Told("more"))
+    after = bench(ScriptedDigester("words"), ScriptedDigester("more"))
     assert after.intake.add_missing_digests() == 1
     assert after.digest(note, "more") == ("todo", None, 0)
     assert after.state(note) == "processing"
@@ -40,14 +40,18 @@ def test_a_document_is_not_completed_while_a_new_digester_has_work(bench: OpenBe
 
 
 def test_an_output_that_no_digester_makes_any_more_is_skipped(bench: OpenBench, clock: Clock) -> None:
-    before = bench(Told("waits", lambda _source: []), Told("fails", fails(NetworkFailed("no network"))), Told("words"))
+    before = bench(
+        ScriptedDigester("waits", lambda _source: []),
+        ScriptedDigester("fails", fails(NetworkFailed("no network"))),
+        ScriptedDigester("words"),
+    )
     note = before.drop("note.txt")
     before.process(note)
     other = before.drop("other.txt", "never looked at")
     assert before.digest(note, "fails") == ("failed", "network", 1)
     before.close()
 
-    after = bench(Told("words"))
+    after = bench(ScriptedDigester("words"))
     assert skip_removed_outputs(after.database, after.rules, clock.now) == 3
     assert after.digest(note, "fails") == after.digest(other, "fails") == ("skipped", None, 0)
     assert error(after, note, "fails") == error(after, other, "waits") == "nobody makes this any more"
@@ -62,15 +66,15 @@ def test_an_output_that_no_digester_makes_any_more_is_skipped(bench: OpenBench, 
 
 
 def test_a_skipped_output_is_made_when_its_digester_returns(bench: OpenBench, clock: Clock) -> None:
-    before = bench(Told("guest", fails(NetworkFailed("no network"))), Told("words"))
+    before = bench(ScriptedDigester("guest", fails(NetworkFailed("no network"))), ScriptedDigester("words"))
     note = before.drop("note.txt")
     before.process(note)
     before.close()
-    between = bench(Told("words"))
+    between = bench(ScriptedDigester("words"))
     skip_removed_outputs(between.database, between.rules, clock.now)
     between.close()
 
-    after = bench(Told("guest"), Told("words"))
+    after = bench(ScriptedDigester("guest"), ScriptedDigester("words"))
     assert requeue_restored_outputs(after.database, after.rules, clock.now) == 1
     assert after.digest(note, "guest") == ("todo", None, 0)
     assert after.state(note) == "processing"
@@ -82,11 +86,11 @@ def test_a_skipped_output_is_made_when_its_digester_returns(bench: OpenBench, cl
 
 
 def test_a_failure_that_is_final_stays(bench: OpenBench, clock: Clock) -> None:
-    before = bench(Told("guest", fails(UnreadableFile("note.txt: is broken"))), Told("words"))
+    before = bench(ScriptedDigester("guest", fails(UnreadableFile("note.txt: is broken"))), ScriptedDigester("words"))
     note = before.drop("note.txt")
     before.process(note)
     before.close()
-    after = bench(Told("words"))
+    after = bench(ScriptedDigester("words"))
     assert skip_removed_outputs(after.database, after.rules, clock.now) == 0
     assert after.digest(note, "guest") == ("failed", "validation", 1)
 
@@ -99,33 +103,35 @@ def test_an_output_made_without_its_model_waits_for_it_only_while_its_digester_e
     def instead(_source: object) -> list[Output]:
         return [Output("guest", "by rules", without=why)]
 
-    before = bench(Told("guest", instead), Told("words"))
+    before = bench(ScriptedDigester("guest", instead), ScriptedDigester("words"))
     note = before.drop("note.txt")
     before.process(note)
     assert fallbacks.list_due_providers(before.db, "9999") == ["llm"]
     before.close()
 
-    between = bench(Told("words"))
+    between = bench(ScriptedDigester("words"))
     skip_removed_outputs(between.database, between.rules, clock.now)
     assert fallbacks.list_due_providers(between.db, "9999") == []
     assert between.digest(note, "guest")[0] == "completed"
     assert between.content(note, "guest") == "by rules"
     between.close()
 
-    after = bench(Told("guest"), Told("words"))
+    after = bench(ScriptedDigester("guest"), ScriptedDigester("words"))
     assert requeue_restored_outputs(after.database, after.rules, clock.now) == 1
     after.process(note)
     assert str(after.content(note, "guest")).startswith("guest of")
 
 
 def test_a_digester_that_reads_a_removed_output_does_not_wait_for_it(bench: OpenBench, clock: Clock) -> None:
-    before = bench(Told("guest", fails(NetworkFailed("no network"))), Told("reader", reads=("guest",)))
+    before = bench(
+        ScriptedDigester("guest", fails(NetworkFailed("no network"))), ScriptedDigester("reader", reads=("guest",))
+    )
     note = before.drop("note.txt")
     before.process(note)
     assert before.digest(note, "reader") == ("failed", "dependency", 0)
     before.close()
 
-    after = bench(Told("reader", reads=("guest",)))
+    after = bench(ScriptedDigester("reader", reads=("guest",)))
     skip_removed_outputs(after.database, after.rules, clock.now)
     after.process(note)
     assert after.digest(note, "reader") == ("completed", None, 1)

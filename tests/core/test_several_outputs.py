@@ -6,7 +6,7 @@ from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 
-from coordinating import Bench, Clock, Told, fails
+from coordinating import Bench, Clock, ScriptedDigester, fails
 
 from chyme.core.pipeline.failure_groups import retry_failures
 from chyme.core.store import digest_queue, digests
@@ -38,7 +38,7 @@ def process_until_nothing_is_due(vault: Bench, clock: Clock, file_id: int) -> No
 
 
 def test_all_outputs_are_retried_by_the_same_attempt(bench: Open, clock: Clock) -> None:
-    crawl = Told("crawl", fails(NetworkFailed("a.url: no answer")), outputs=NAMES)
+    crawl = ScriptedDigester("crawl", fails(NetworkFailed("a.url: no answer")), outputs=NAMES)
     vault = bench(crawl)
     link = vault.drop("a.url")
     vault.process(link)
@@ -51,7 +51,7 @@ def test_all_outputs_are_retried_by_the_same_attempt(bench: Open, clock: Clock) 
 
 
 def test_separate_retry_times_from_an_older_version_lead_to_one_attempt(bench: Open, clock: Clock) -> None:
-    crawl = Told("crawl", fails(NetworkFailed("a.url: no answer")), outputs=NAMES)
+    crawl = ScriptedDigester("crawl", fails(NetworkFailed("a.url: no answer")), outputs=NAMES)
     vault = bench(crawl)
     link = vault.drop("a.url")
     vault.process(link)
@@ -69,12 +69,12 @@ def test_separate_retry_times_from_an_older_version_lead_to_one_attempt(bench: O
 
 
 def test_a_new_output_does_not_replace_the_others(bench: Open, clock: Clock) -> None:
-    vault = bench(Told("crawl", lambda _source: [Output("page", "first")], outputs=("page",)))
+    vault = bench(ScriptedDigester("crawl", lambda _source: [Output("page", "first")], outputs=("page",)))
     link = vault.drop("a.url")
     vault.process(link)
     vault.close()
 
-    crawl = Told("crawl", make_all, outputs=NAMES)
+    crawl = ScriptedDigester("crawl", make_all, outputs=NAMES)
     vault = bench(crawl)
     vault.intake.add_missing_digests()
     vault.process(link)
@@ -85,7 +85,7 @@ def test_a_new_output_does_not_replace_the_others(bench: Open, clock: Clock) -> 
 
 
 def test_a_manual_retry_of_one_output_retries_all_outputs(bench: Open, clock: Clock) -> None:
-    crawl = Told("crawl", fails(UnreadableFile("a.url: gone")), outputs=NAMES)
+    crawl = ScriptedDigester("crawl", fails(UnreadableFile("a.url: gone")), outputs=NAMES)
     vault = bench(crawl)
     link = vault.drop("a.url")
     vault.process(link)
@@ -100,7 +100,7 @@ def test_a_manual_retry_of_one_output_retries_all_outputs(bench: Open, clock: Cl
 
 
 def test_a_pause_that_costs_nothing_costs_no_output_an_attempt(bench: Open, clock: Clock) -> None:
-    crawl = Told("crawl", fails(RateLimited("a.url: later", retry_after=60, tried=False)), outputs=NAMES)
+    crawl = ScriptedDigester("crawl", fails(RateLimited("a.url: later", retry_after=60, tried=False)), outputs=NAMES)
     vault = bench(crawl)
     link = vault.drop("a.url")
     vault.process(link)
@@ -114,7 +114,7 @@ def test_a_pause_that_costs_nothing_costs_no_output_an_attempt(bench: Open, cloc
 
 
 def test_crashes_are_counted_equally_for_all_outputs(bench: Open, clock: Clock) -> None:
-    vault = bench(Told("crawl", make_all, outputs=NAMES))
+    vault = bench(ScriptedDigester("crawl", make_all, outputs=NAMES))
     link = vault.drop("a.url")
     for outputs, attempts in ((["page"], 0), (NAMES, 0), (NAMES, 1), (NAMES, 2)):
         vault.database.write(lambda db, names=outputs: digests.start(db, link, names, "run", "r", "i", "", ""))  # type: ignore[misc]
@@ -139,7 +139,7 @@ def test_a_model_that_is_back_is_asked_once_for_all_outputs(tmp_path: Path, cloc
         source.calls.answered("llm")
         return [Output(name, f"{name} by the model") for name in NAMES]
 
-    describe = Told("describe", ask, outputs=NAMES, waits=True, provider="llm", instead=make_all)
+    describe = ScriptedDigester("describe", ask, outputs=NAMES, waits=True, provider="llm", instead=make_all)
     vault = Bench(tmp_path, clock, describe, allowed={"llm": Allowance(per_second=0)})
     try:
         note = vault.drop("note.txt")
@@ -160,7 +160,7 @@ def test_a_model_that_is_back_is_asked_once_for_all_outputs(tmp_path: Path, cloc
 
 
 def test_resetting_one_output_makes_all_of_them_once(bench: Open) -> None:
-    crawl = Told("crawl", make_all, outputs=NAMES)
+    crawl = ScriptedDigester("crawl", make_all, outputs=NAMES)
     vault = bench(crawl)
     link = vault.drop("a.url")
     vault.process(link)

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 
 import pytest
-from coordinating import Bench, Clock, Told, fails
+from coordinating import Bench, Clock, ScriptedDigester, fails
 from waiting import AMPLE, wait_until
 
 from chyme.core.pipeline.file_scheduler import FileScheduler
@@ -59,7 +59,7 @@ class WorkLog:
 
 def test_as_many_files_as_allowed_are_in_flight_and_no_more(bench: Open, supervise: Supervise) -> None:
     log = WorkLog()
-    vault = bench(Told("text", log))
+    vault = bench(ScriptedDigester("text", log))
     notes = [vault.drop(f"{n}.txt", f"note {n}") for n in range(12)]
     supervise(vault, concurrency=4)
 
@@ -71,7 +71,7 @@ def test_a_file_that_was_in_progress_when_chyme_died_twice_runs_last_and_alone(
     bench: Open, supervise: Supervise
 ) -> None:
     log = WorkLog()
-    vault = bench(Told("text", log))
+    vault = bench(ScriptedDigester("text", log))
     tired = vault.drop("tired.txt", "a")
     others = [vault.drop(f"{n}.txt", f"longer note {n}") for n in range(8)]
     vault.database.write(
@@ -86,7 +86,7 @@ def test_a_file_that_was_in_progress_when_chyme_died_twice_runs_last_and_alone(
 
 def test_nothing_starts_beside_a_file_that_must_be_alone(bench: Open, supervise: Supervise) -> None:
     log = WorkLog()
-    vault = bench(Told("text", log))
+    vault = bench(ScriptedDigester("text", log))
     tired = vault.drop("tired.txt", "a")
     vault.database.write(
         lambda db: db.execute("UPDATE digests SET interruptions = 2, priority = 3 WHERE file_id = ?", (tired,))
@@ -106,7 +106,7 @@ def test_one_bad_file_slows_no_other(bench: Open, supervise: Supervise) -> None:
             return fails(NetworkFailed("down"))(source)
         return [Output("text", "fine")]
 
-    vault = bench(Told("text", make))
+    vault = bench(ScriptedDigester("text", make))
     bad = vault.drop("bad.txt", "bad")
     good = [vault.drop(f"{n}.txt", f"good {n}") for n in range(20)]
     supervise(vault)
@@ -117,7 +117,7 @@ def test_one_bad_file_slows_no_other(bench: Open, supervise: Supervise) -> None:
 
 def test_a_file_that_changed_while_it_was_queued_is_looked_at_again(bench: Open, supervise: Supervise) -> None:
     looked: list[int] = []
-    vault = bench(Told("text"))
+    vault = bench(ScriptedDigester("text"))
     note = vault.drop("note.txt", "first")
     (vault.root / "note.txt").write_text("something longer")
 
@@ -149,7 +149,10 @@ def is_recording(file: File) -> bool:
 
 def test_recordings_delay_no_note_however_many_there_are(bench: Open, supervise: Supervise) -> None:
     long = Long()
-    vault = bench(Told("speech", long, applies=is_recording, lane=Lane.LONG), Told("text", reads=("speech",)))
+    vault = bench(
+        ScriptedDigester("speech", long, applies=is_recording, lane=Lane.LONG),
+        ScriptedDigester("text", reads=("speech",)),
+    )
     recordings = [vault.drop(f"{n}.rec", f"sound {n}") for n in range(8)]
     supervisor = supervise(vault, concurrency=2)
     try:
@@ -170,7 +173,7 @@ def test_recordings_delay_no_note_however_many_there_are(bench: Open, supervise:
 def test_a_digest_requested_by_a_person_is_not_copied_even_when_it_takes_minutes(
     bench: Open, supervise: Supervise
 ) -> None:
-    speech = Told("speech", lane=Lane.LONG)
+    speech = ScriptedDigester("speech", lane=Lane.LONG)
     vault = bench(speech)
     first, second = vault.drop("a.rec", "sound"), vault.drop("b.rec", "sound")
     supervisor = supervise(vault)

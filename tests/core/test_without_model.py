@@ -7,7 +7,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from coordinating import Bench, Clock, Told
+from coordinating import Bench, Clock, ScriptedDigester
 
 from chyme.application import consistency_checks
 from chyme.core.pipeline.transitions import Claim
@@ -63,8 +63,8 @@ class Model:
         self.error = None
 
 
-def classifier(model: Model) -> Told:
-    return Told(
+def classifier(model: Model) -> ScriptedDigester:
+    return ScriptedDigester(
         CLASSIFY, model.digest, waits=True, provider="llm", instead=lambda _source: [Output(CLASSIFY, BY_RULES)]
     )
 
@@ -83,7 +83,7 @@ def lay(tmp_path: Path, clock: Clock, model: Model) -> Iterator[OpenBench]:
 
     def lay(allowed: Allowance | None = None, **options: object) -> Bench:
         allowed_for = {"llm": allowed or Allowance(per_second=0)}
-        search = Told("search-keyword", reads=(CLASSIFY,))
+        search = ScriptedDigester("search-keyword", reads=(CLASSIFY,))
         opened.append(Bench(tmp_path, clock, classifier(model), search, allowed=allowed_for, **options))  # type: ignore[arg-type]
         return opened[-1]
 
@@ -425,8 +425,8 @@ def test_two_questions_that_always_fail_are_given_up_like_a_single_question(
 def test_a_digest_without_a_fallback_fails_in_the_end_and_is_tried_when_the_provider_is_back(
     bench: Callable[..., Bench], clock: Clock
 ) -> None:
-    speech = Told("speech-recognition", waits=True, provider="speech")
-    vault = bench(speech, Told("search-keyword", reads=("speech-recognition",)))
+    speech = ScriptedDigester("speech-recognition", waits=True, provider="speech")
+    vault = bench(speech, ScriptedDigester("search-keyword", reads=("speech-recognition",)))
     error = NetworkFailed("nobody there")
 
     def down(source: Source) -> list[Output]:
@@ -522,7 +522,7 @@ def test_resuming_while_the_rules_are_at_work_is_not_overlooked(tmp_path: Path, 
         vault.ledger.resume(["llm"])
         return [Output(CLASSIFY, BY_RULES)]
 
-    classify = Told(CLASSIFY, model.digest, waits=True, provider="llm", instead=meanwhile)
+    classify = ScriptedDigester(CLASSIFY, model.digest, waits=True, provider="llm", instead=meanwhile)
     vault = Bench(tmp_path, clock, classify)
     try:
         vault.ledger.pause(["llm"])
@@ -553,7 +553,7 @@ def test_digests_that_will_not_be_made_soon_are_not_counted_as_due_soon(
 
 def test_a_digest_in_the_wrong_lane_is_moved_to_its_own(tmp_path: Path, clock: Clock) -> None:
     """Another process with other settings may have moved the digest."""
-    vault = Bench(tmp_path, clock, Told("asks", lane=Lane.MODEL), Told("plain"))
+    vault = Bench(tmp_path, clock, ScriptedDigester("asks", lane=Lane.MODEL), ScriptedDigester("plain"))
     try:
         note = vault.drop("note.txt")
         vault.database.write(lambda db: digest_queue.change_lane(db, "asks", Lane.ORDINARY))

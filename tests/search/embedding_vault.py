@@ -7,7 +7,7 @@ import struct
 from collections.abc import Sequence
 from dataclasses import replace
 
-from coordinating import Bench, Told
+from coordinating import Bench, ScriptedDigester
 
 from chyme.core.store import outdated_digests
 from chyme.digester import Source
@@ -19,11 +19,11 @@ from chyme.search.tables import embedders, vectors
 Made = list[Output] | DigestError
 
 
-class Meaning(Told):
+class Meaning(ScriptedDigester):
     """Embeds each line of a file, with as many numbers as the model has."""
 
-    promises = replace(Told.promises, counts=False)
-    runs = replace(Told.runs, gathers=True)
+    promises = replace(ScriptedDigester.promises, counts=False)
+    runs = replace(ScriptedDigester.runs, gathers=True)
 
     def __init__(
         self, model: str = "small", dimension: int = 2, reads: tuple[str, ...] = (), **options: object

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 
 import pytest
-from coordinating import Bench, Clock, Told
+from coordinating import Bench, Clock, ScriptedDigester
 from embedding_server import embeds
 from embedding_vault import Made, Meaning, make_again, meant, serving
 from model_server import ModelServer
@@ -53,7 +53,7 @@ def test_passages_and_vectors_come_with_the_digest(bench: Open) -> None:
 
 
 def test_a_digest_made_again_replaces_the_passages(bench: Open) -> None:
-    upstream = Told("text")
+    upstream = ScriptedDigester("text")
     vault = bench(upstream, Meaning(reads=("text",)))
     note = vault.drop("note.txt", "one\ntwo")
     vault.process(note)
@@ -220,7 +220,7 @@ def test_vectors_of_other_embedders_for_an_older_text_are_removed(bench: Open) -
             return [Output(SEMANTIC, content, passages=(passage,), embedded=Embedded(self.model, self.dimension, row))]
 
     def open_with(meaning: Meaning) -> Bench:
-        upstream = Told("text", lambda _source: [Output("text", texts[current[0]])])
+        upstream = ScriptedDigester("text", lambda _source: [Output("text", texts[current[0]])])
         return bench(upstream, meaning)
 
     vault = open_with(Upstreamed("small", 2, ("text",)))
@@ -274,7 +274,7 @@ def test_vectors_of_a_model_that_is_not_configured_are_refused(bench: Open) -> N
 def test_a_document_is_completed_without_it(bench: Open) -> None:
     meaning = Meaning()
     meaning.fails["note.txt"] = EngineUnavailable("no weights")
-    vault = bench(Told("search-keyword"), meaning)
+    vault = bench(ScriptedDigester("search-keyword"), meaning)
     note = vault.drop("note.txt")
     vault.process(note)
 
@@ -297,7 +297,7 @@ def process_together(coordinator: Coordinator, file_ids: Sequence[int]) -> None:
 
 def test_small_files_of_one_thread_go_through_it_together(bench: Open) -> None:
     meaning = Meaning(reads=("text",))
-    vault = bench(Told("text"), meaning)
+    vault = bench(ScriptedDigester("text"), meaning)
     notes = [vault.drop(f"{n}.txt", f"note {n}") for n in range(5)]
     large = vault.drop("large.txt", "word " * 5000)
     process_together(vault.coordinator, [*notes, large])
@@ -390,7 +390,7 @@ def test_a_file_that_must_run_alone_and_could_not_begin_blocks_no_other(shelf: B
 
 def test_many_small_notes_arrive_in_bundles_while_others_are_read(bench: Open) -> None:
     meaning = Meaning(reads=("search-keyword",), lane=Lane.MEANING)
-    keyword = Told("search-keyword", lambda source: [Output("search-keyword", '{"passages": 1}')])
+    keyword = ScriptedDigester("search-keyword", lambda source: [Output("search-keyword", '{"passages": 1}')])
     vault = bench(keyword, meaning)
     for n in range(300):
         (vault.root / f"{n}.txt").write_text(f"note {n}")
@@ -414,7 +414,7 @@ def test_many_small_notes_arrive_in_bundles_while_others_are_read(bench: Open) -
 @pytest.fixture
 def shelf(bench: Open) -> Bench:
     """A vault where a file has as many passages as characters."""
-    keyword = Told(
+    keyword = ScriptedDigester(
         "search-keyword", lambda source: [Output("search-keyword", json.dumps({"passages": source.file.size}))]
     )
     return bench(keyword, Meaning(reads=("search-keyword",), lane=Lane.MEANING))

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 
 import pytest
-from coordinating import Bench, Told
+from coordinating import Bench, ScriptedDigester
 
 from chyme.core.store import digests, outdated_digests
 from chyme.digester import Digester, Source
@@ -66,9 +66,9 @@ class Digesters:
         self.summary_text: str | None = "A page about the sea."
         self.released = threading.Event()
         self.started = threading.Event()
-        self.page = Told("url-crawl-content", lambda _source: [Output("url-crawl-content", PAGE)])
+        self.page = ScriptedDigester("url-crawl-content", lambda _source: [Output("url-crawl-content", PAGE)])
         lane = Lane.MODEL if by_model else Lane.ORDINARY
-        self.summary = Told(SUMMARY, self._summarise, ("url-crawl-content",), waits=by_model, lane=lane)
+        self.summary = ScriptedDigester(SUMMARY, self._summarise, ("url-crawl-content",), waits=by_model, lane=lane)
         self.model = CountingModel()
         self.words, self.meaning = CountingKeyword(), CountingSemantic(load=lambda _settings: self.model)
 
@@ -236,7 +236,7 @@ def test_the_model_that_read_a_file_without_text_is_recorded(bench: Open) -> Non
 
 
 def test_a_file_that_is_found_only_by_its_name_has_no_content(bench: Open) -> None:
-    vault = bench(SearchKeyword(), Told("never", applies=lambda file: file.kind is Kind.URL))
+    vault = bench(SearchKeyword(), ScriptedDigester("never", applies=lambda file: file.kind is Kind.URL))
     blob = vault.drop("blob.bin", b"\x00\x01\x02")
     vault.process(blob)
     file: File = vault.file_of(blob)

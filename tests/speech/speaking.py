@@ -7,7 +7,7 @@ import struct
 from collections.abc import Callable
 from typing import Any
 
-from coordinating import Bench, Told
+from coordinating import Bench, ScriptedDigester
 
 from chyme.application import consistency_checks
 from chyme.application.document_queries import Documents
@@ -65,7 +65,7 @@ class Listening:
     """A vault that recognises people, and short ways to ask it about them."""
 
     def __init__(self, open_bench: Callable[..., Bench]) -> None:
-        self.ear = Told("speech-recognition", listen)
+        self.ear = ScriptedDigester("speech-recognition", listen)
         self.bench = open_bench(self.ear, SpeakerEmbedding(), SearchKeyword())
         self.people = People(self.bench.database, self.bench.clock, file_terms.rewrite)
         self.documents = Documents(self.bench.database, self.bench.rules, self.bench.clock)

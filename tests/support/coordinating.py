@@ -47,7 +47,7 @@ class Clock:
         self.now += timedelta(seconds=seconds)
 
 
-class Told(Digester):
+class ScriptedDigester(Digester):
     """A digester that does what the test specifies, and counts its calls."""
 
     label = "told"

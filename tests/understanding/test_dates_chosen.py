@@ -418,4 +418,3 @@ def test_the_order_of_sources_only_decides_between_equals(candidates: list[Candi
     for other in permutations(candidates, len(candidates)):
         again = rank_dates(other, kind, TODAY)
         assert [candidate.confidence for candidate in again] == [candidate.confidence for candidate in found]
-        break

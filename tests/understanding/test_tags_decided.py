@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from coordinating import Bench, Told
+from coordinating import Bench, ScriptedDigester
 
 from chyme.application import consistency_checks
 from chyme.core.store import documents, events
@@ -54,8 +54,8 @@ class Tagging:
     """A vault with tags, and short ways to query them."""
 
     def __init__(self, open_bench: Open) -> None:
-        self.meaning = Told(TAG_EMBEDDINGS, embed, (TAGS,), reusable=False)
-        self.bench = open_bench(Told(TAGS, propose, reusable=False), self.meaning, SearchKeyword())
+        self.meaning = ScriptedDigester(TAG_EMBEDDINGS, embed, (TAGS,), reusable=False)
+        self.bench = open_bench(ScriptedDigester(TAGS, propose, reusable=False), self.meaning, SearchKeyword())
         self.tags = VaultTags(self.bench.database, self.bench.clock, file_terms.rewrite)
         self.index = Search(
             self.bench.database.read, SqliteIndex(self.bench.database.read), form_of=self.bench.rules.form_of

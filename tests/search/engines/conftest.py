@@ -23,10 +23,10 @@ from chyme.search.vectors.cache import VectorCache
 class NoFallback:
     """Takes the place of the vault's own index, the fallback, and must not be asked."""
 
-    def by_words(self, query: Query, where: Condition, last: int) -> KeywordMatches:
+    def find_by_words(self, query: Query, where: Condition, last: int) -> KeywordMatches:
         raise AssertionError("the engines did not answer")
 
-    def by_meaning(self, vector: object, embedder: Embedder, where: Condition, count: int) -> list[Match]:
+    def find_by_meaning(self, vector: object, embedder: Embedder, where: Condition, count: int) -> list[Match]:
         raise AssertionError("the engines did not answer")
 
     def meaning_note(self, embedder: Embedder) -> str | None:
