@@ -21,6 +21,8 @@ from chyme.core.store import events
 from chyme.core.store.sqlite.database import Database
 from chyme.errors import VaultError
 
+pytestmark = pytest.mark.slow
+
 NOW = "2026-03-04T12:00:00.000000Z"
 
 

@@ -121,7 +121,7 @@ def test_a_file_that_is_too_large_is_not_even_sent(house: House, page: Page) -> 
     page.goto(house.base + "/")
     page.keyboard.press("n")
     page.set_input_files("#add-input", {"name": "film.mp4", "mimeType": "video/mp4", "buffer": bytes(2_000_001)})
-    expect(page.locator(".upload-why")).to_have_text("It is larger than 2.0 MB, the most that is taken (upload_bytes).")
+    expect(page.locator(".upload-why")).to_have_text("It is larger than 2.0 MB, the upload limit (upload_bytes).")
     page.set_input_files("#add-input", {"name": "small.txt", "mimeType": "text/plain", "buffer": b"It fits."})
     expect(page.locator(card("small.txt"))).to_be_visible()
 

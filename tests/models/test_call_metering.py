@@ -17,6 +17,8 @@ from chyme.models.providers.endpoints import Endpoint
 from chyme.models.providers.structured_request import ask
 from chyme.models.providers.usage import usage_of
 
+pytestmark = pytest.mark.slow
+
 GOOD, NULL = {"title": "Lease"}, {"title": None}
 
 

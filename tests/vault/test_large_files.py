@@ -17,6 +17,8 @@ from chyme.vault.watch.file_inspection import DiskFile, FileInspection
 from chyme.vault.watch.hashing import LARGE, Hasher
 from chyme.vault.watch.watcher import Watcher
 
+pytestmark = pytest.mark.slow
+
 MB = 1024 * 1024
 LONG = 60.0
 

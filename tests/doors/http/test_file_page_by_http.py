@@ -162,16 +162,16 @@ def test_a_long_table_is_shown_in_part_around_the_match(app: App, http: TestClie
     there = get_safe_page(http, f"/file/long.csv?start={at}&end={at + 4}&source=file")
     assert '<tr class="found"><td>4500</td>' in there and there.count('<tr class="found">') == 1
     assert '<th scope="col">number</th>' in there and "<td>4499</td>" in there and "<td>1</td>" not in there
-    assert "<td>5000</td>" in there and "The text goes on before this" in there and "Show all" not in there
+    assert "<td>5000</td>" in there and "There is more text before this" in there and "Show all" not in there
     whole = get_safe_page(http, "/file/long.csv?all=1")
-    assert "<td>1</td>" in whole and "<td>5000</td>" in whole and "The text goes on" not in whole
+    assert "<td>1</td>" in whole and "<td>5000</td>" in whole and "There is more text" not in whole
 
 
 def test_a_table_of_very_many_cells_is_bounded_and_says_so(app: App, http: TestClient) -> None:
     put(app, "wide.csv", ("," * 60 + "\n") * 10_000)
     assert get_safe_page(http, "/file/wide.csv").count("<tr>") <= 2_000
     whole = get_safe_page(http, "/file/wide.csv?all=1")
-    assert whole.count("<td>") <= 100_000 and "download the file to have all of it" in whole
+    assert whole.count("<td>") <= 100_000 and "download the file to get all of it" in whole
 
 
 @pytest.mark.parametrize(
@@ -291,7 +291,7 @@ def test_the_page_of_a_vanished_file_says_where_its_content_is(app: App, http: T
     ("state", "moved", "message", "button"),
     [
         ("processing", "2999", "Being digested", None),
-        ("processing", "2001", "Nothing has moved for ten minutes.", "Retry<"),
+        ("processing", "2001", "Nothing has happened for ten minutes.", "Retry<"),
         ("needs-classification", "2001", "The model gave up. Ask it again.", "Retry classification<"),
         ("failed", "2001", "What next: ask it again.", "Retry processing<"),
         ("completed", "2001", None, None),

@@ -206,7 +206,7 @@ def test_a_new_password_does_not_revoke_tokens_and_says_so(answers: ASGIApp) -> 
     assert http.post("/account/tokens", data=form, headers=ORIGIN).status_code == 303
     secret = token_in(http.get("/account").text)
     program.headers["Authorization"] = f"Bearer {secret}"
-    assert "Tokens stay: revoke below" in http.get("/account").text
+    assert "Tokens stay valid: revoke below" in http.get("/account").text
     changed = {"current": PASSWORD, "password": NEW, "again": NEW}
     assert "your tokens stay until you revoke them" in http.post("/account/password", data=changed, headers=ORIGIN).text
     assert program.get("/api/vaults").status_code == 200

@@ -61,7 +61,7 @@ async function change(body, message, onRefused) {
 
 function clearField(button) {
   callApi("POST", `${fileAddress}/clear`, { field: button.dataset.clear })
-    .then(() => showToast(`What the machine said of the ${button.dataset.clear} counts again`, { label: "Undo", action: undo }))
+    .then(() => showToast(`The machine’s ${button.dataset.clear} is used again`, { label: "Undo", action: undo }))
     .catch(showProblem).finally(refresh);
 }
 
@@ -93,7 +93,7 @@ function editField(button) {
       return;
     }
     isSent = true;
-    const message = value ? `The ${field} is “${value}” now` : `The ${field} is taken away`;
+    const message = value ? `The ${field} is “${value}” now` : `The ${field} was removed`;
     const isChanged = await change({ [field]: value || null }, message, (error) => (form.isConnected ? showRefusal(form, input, error) : showProblem(error)));
     isSent = false;
     if (!isChanged || !form.isConnected) return;

@@ -15,7 +15,7 @@ async function start(button, address, message) {
   let response = null;
   try {
     response = await callApi("POST", address);
-    showToast(response && response.skipped ? "Nobody here reads this kind of file; it is found by its name." : message);
+    showToast(response && response.skipped ? "chyme does not read this kind of file; you can find it by its name." : message);
   } catch (error) {
     showProblem(error);
   }

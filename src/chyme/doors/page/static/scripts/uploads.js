@@ -46,7 +46,7 @@ function startNext() {
 
 function upload({ file, folder, line }) {
   if (file.size > Number(dialog.dataset.most)) { // browsers do not read a refusal that comes while they are sending
-    showFailure(line, `It is larger than ${dialog.dataset.mostLabel}, the most that is taken (upload_bytes).`);
+    showFailure(line, `It is larger than ${dialog.dataset.mostLabel}, the upload limit (upload_bytes).`);
     return Promise.resolve();
   }
   return new Promise((resolve) => {

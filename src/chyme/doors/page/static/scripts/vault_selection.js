@@ -87,7 +87,7 @@ document.addEventListener("chyme:question", clear); // so that only visible file
 
 bar.querySelector("[data-delete]").addEventListener("click", async () => {
   if (isAllSelected) {
-    showToast("All that a question finds cannot be deleted at once; select the files themselves.");
+    showToast("You cannot delete everything that a search finds at once; select the files themselves.");
     return;
   }
   const paths = [...selected];
