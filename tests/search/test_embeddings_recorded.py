@@ -6,7 +6,6 @@ import json
 import sqlite3
 import struct
 import threading
-import time
 from collections.abc import Callable, Iterator, Sequence
 
 import pytest
@@ -15,7 +14,7 @@ from embedding_server import embeds
 from embedding_vault import Made, Meaning, make_again, meant, serving
 from model_server import ModelServer
 from model_server import fails as failing
-from waiting import AMPLE
+from waiting import wait_until
 
 from chyme.application import consistency_checks
 from chyme.core.pipeline.coordinator import Coordinator
@@ -398,10 +397,7 @@ def test_many_small_notes_arrive_in_bundles_while_others_are_read(bench: Open) -
     supervisor = FileScheduler(vault.database, vault.coordinator, 10, vault.clock, lambda _: None)
     supervisor.start()
     try:
-        deadline = time.monotonic() + AMPLE
-        while vault.db.execute("SELECT count(*) FROM vectors").fetchone()[0] < 300:
-            assert time.monotonic() < deadline, "the vectors never arrived"
-            time.sleep(0.02)
+        wait_until(lambda: vault.db.execute("SELECT count(*) FROM vectors").fetchone()[0] >= 300)
     finally:
         supervisor.close()
 

@@ -1,7 +1,5 @@
 """Several tasks that one child runs in one batch, and vectors that come back unchanged."""
 
-# ruff: noqa: F401, F811 - fixtures are imported by name and requested by name
-
 from __future__ import annotations
 
 import os
@@ -10,11 +8,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
-from children_world import AMPLE, MakeRunner, MakeTask, make_runner, make_task, wait_until
+from children_world import AMPLE, MakeRunner, MakeTask, wait_until
 
 from chyme.core.children.runner import Runner
 from chyme.core.children.task import MAX_BATCH_TASKS
-from chyme.errors import ChildCrashed, EngineUnavailable, TimedOut, UsageError
+from chyme.errors import ChildCrashed, TimedOut, UsageError
 from chyme.model import Embedded, Output, Upstream
 
 pytestmark = pytest.mark.slow

@@ -1,7 +1,5 @@
 """Children that may use the network connect through the connection server (the door) and have no other way."""
 
-# ruff: noqa: F401, F811 - fixtures are imported by name and requested by name
-
 from __future__ import annotations
 
 import ctypes
@@ -19,7 +17,7 @@ from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 
 import pytest
-from children_world import AMPLE, HERE, MEGABYTE, MakeTask, gone, make_task, wait_until
+from children_world import AMPLE, HERE, MEGABYTE, MakeTask, gone, wait_until
 
 from chyme.core.children.isolation import OWN_PORT
 from chyme.core.children.runner import Family, Runner

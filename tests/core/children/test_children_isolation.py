@@ -1,7 +1,5 @@
 """Children have no network and no privileges, and die with their parent."""
 
-# ruff: noqa: F401, F811 - fixtures are imported by name and requested by name
-
 from __future__ import annotations
 
 import json
@@ -13,7 +11,7 @@ from pathlib import Path
 from typing import cast
 
 import pytest
-from children_world import AMPLE, HERE, MakeRunner, MakeTask, gone, make_runner, make_task, runner, wait_until
+from children_world import AMPLE, HERE, MakeRunner, MakeTask, gone, wait_until
 
 from chyme.core.children.runner import NOBODY, Runner, isolation
 

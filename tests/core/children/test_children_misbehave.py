@@ -1,7 +1,5 @@
 """Children that hang, crash, eat memory or lie harm only their own task."""
 
-# ruff: noqa: F401, F811 - fixtures are imported by name and requested by name
-
 from __future__ import annotations
 
 import logging
@@ -16,18 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from children_world import (
-    AMPLE,
-    FAMILY,
-    MEGABYTE,
-    MakeRunner,
-    MakeTask,
-    gone,
-    make_runner,
-    make_task,
-    runner,
-    wait_until,
-)
+from children_world import AMPLE, FAMILY, MEGABYTE, MakeRunner, MakeTask, gone, wait_until
 
 from chyme.core.children.child import PROGRESS_SECONDS
 from chyme.core.children.runner import Runner

@@ -1,19 +1,16 @@
 """Children that work correctly."""
 
-# ruff: noqa: F401, F811 - fixtures are imported by name and requested by name
-
 from __future__ import annotations
 
 import json
 import os
 import signal
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import pytest
-from children_world import AMPLE, MEGABYTE, MakeRunner, MakeTask, make_runner, make_task, runner, wait_until
+from children_world import AMPLE, MEGABYTE, MakeRunner, MakeTask, wait_until
 
 from chyme.core.children.runner import Family, Runner
 from chyme.digester import Source
