@@ -1,4 +1,4 @@
-"""The server before its first answer, and at its end."""
+"""The server before its first answer."""
 
 from __future__ import annotations
 

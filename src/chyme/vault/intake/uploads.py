@@ -23,8 +23,6 @@ from chyme.vault.intake.upload_placement import FULL, StagedFile, UploadResult, 
 from chyme.vault.open_vault import OpenVault
 from chyme.vault.safe_move import NEW_FILE
 
-__all__ = ["UploadReceiver", "UploadResult"]
-
 MAX_HEADERS, MAX_HEADER_BYTES = 16, 16 * 1024  # of one part
 
 logging.getLogger("python_multipart").setLevel(logging.ERROR)  # the sender of a broken body gets an error
