@@ -9,7 +9,8 @@ from pathlib import Path
 from bench.figures import Figure, Sizes, Tell, percentile
 from bench.plain_loop import identified
 from bench.processes import family_of
-from chyme.core.children.runner import Family, Runner
+from chyme.core.children.places import Family
+from chyme.core.children.runner import Runner
 from chyme.core.children.task import Task
 from chyme.model import Limits
 

@@ -192,6 +192,13 @@ class Digester(ABC):
         """The model that makes its vectors of passages; None for a digester without vectors."""
         return None
 
+    def preload(self) -> None:
+        """Load what every file needs, code and models, before any file is seen.
+
+        Runs once, in the process that children are copied from: they share that memory. It must not start threads.
+        """
+        return
+
     @abstractmethod
     def can_digest(self, file: File) -> bool:
         """Whether files of this kind ever get these outputs. Depends on the file alone."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from importlib.metadata import entry_points
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
 from types import MappingProxyType
 from typing import Any, ClassVar
 
@@ -14,6 +16,7 @@ from chyme.documents.conversion.results import ConversionLimits
 from chyme.documents.doc_to_markdown import DocToMarkdown
 from chyme.documents.doc_to_screenshot import DocToScreenshot
 from chyme.documents.pages.limits import PageLimits
+from chyme.errors import ChymeError
 from chyme.imaging.decoding.decoder_interface import PictureLimits
 from chyme.imaging.ocr.engines import OcrSettings
 from chyme.model import File, Output
@@ -112,13 +115,19 @@ def load(config: Mapping[str, Any]) -> Loaded:
     """Load our own digesters and the installed plug-ins. A plug-in that fails to load is reported, not fatal."""
     registry = list(built_in(config))
     problems: list[str] = []
-    for point in sorted(entry_points(group=PLUGINS), key=lambda point: point.name):
+    for point in _plugin_entry_points():
         try:
             registry = _insert_plugin(registry, point.load()())
         except Exception as error:  # a plug-in may raise anything while it is imported
             problems.append(f"plug-in {point.name} ({point.value}) was not loaded: {type(error).__name__}: {error}")
     connect_form_readers(registry)
     return Loaded(tuple(registry), tuple(problems))
+
+
+@cache
+def _plugin_entry_points() -> list[EntryPoint]:
+    """The entry points of installed plug-ins; finding them takes longer than starting a child."""
+    return sorted(entry_points(group=PLUGINS), key=lambda point: point.name)
 
 
 def _insert_plugin(registry: list[Digester], plugin: Digester) -> list[Digester]:
@@ -178,6 +187,15 @@ class WithoutModel(Digester):
 
     def digest(self, source: Source) -> list[Output]:
         return self._digester.without_model(source)
+
+
+def preload(config: dict[str, Any], families: Sequence[str]) -> None:
+    """Load what children of these families share. What cannot be loaded now is loaded, or reported, in the child."""
+    _plugin_entry_points()
+    for digester in built_in(config):
+        if digester.runs.family in families:
+            with suppress(ChymeError):
+                digester.preload()
 
 
 def in_child(config: dict[str, Any]) -> dict[str, Digester]:

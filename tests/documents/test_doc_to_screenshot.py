@@ -18,7 +18,8 @@ import pytest
 from disk_source import file_of, source_of
 from PIL import Image
 
-from chyme.core.children.runner import Family, Runner
+from chyme.core.children.places import Family
+from chyme.core.children.runner import Runner
 from chyme.core.children.task import Task
 from chyme.digester import Digester
 from chyme.documents.conversion.results import ConversionLimits

@@ -15,7 +15,8 @@ from upstreams import upstream
 from vision_server import OBJECTS as SEEN
 from vision_server import Provider, fails, says, serving
 
-from chyme.core.children.runner import Family, Runner
+from chyme.core.children.places import Family
+from chyme.core.children.runner import Runner
 from chyme.core.children.task import Task
 from chyme.digester import Digester
 from chyme.errors import EngineUnavailable, NetworkFailed, RateLimited, UpstreamMissing

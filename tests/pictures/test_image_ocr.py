@@ -13,7 +13,8 @@ from typing import BinaryIO
 import pytest
 from PIL import Image
 
-from chyme.core.children.runner import Family, Runner
+from chyme.core.children.places import Family
+from chyme.core.children.runner import Runner
 from chyme.core.children.task import Task
 from chyme.digester import Digester, StaysHome
 from chyme.documents.doc_to_markdown import DocToMarkdown

@@ -16,7 +16,8 @@ import pytest
 from disk_source import DiskSource, file_of
 from PIL import Image
 
-from chyme.core.children.runner import Family, Runner
+from chyme.core.children.places import Family
+from chyme.core.children.runner import Runner
 from chyme.core.children.task import Task
 from chyme.digester import Digester
 from chyme.errors import DigestError, LimitReached

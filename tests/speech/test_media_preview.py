@@ -16,7 +16,8 @@ import av
 import pytest
 from disk_source import file_of, source_of
 
-from chyme.core.children.runner import Family, Runner
+from chyme.core.children.places import Family
+from chyme.core.children.runner import Runner
 from chyme.core.children.task import Task
 from chyme.digester import Digester
 from chyme.errors import DigestError, UnreadableFile

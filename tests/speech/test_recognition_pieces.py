@@ -18,7 +18,8 @@ import numpy
 import pytest
 from numpy.typing import NDArray
 
-from chyme.core.children.runner import Family, Runner
+from chyme.core.children.places import Family
+from chyme.core.children.runner import Runner
 from chyme.core.children.task import Task
 from chyme.core.files.untrusted_files import open_untrusted, write_atomically
 from chyme.digester import Digester, Runs, Source

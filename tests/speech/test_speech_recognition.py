@@ -18,7 +18,8 @@ import pytest
 from disk_source import DiskSource, file_of, source_of
 from upstreams import upstream
 
-from chyme.core.children.runner import Family, Runner
+from chyme.core.children.places import Family
+from chyme.core.children.runner import Runner
 from chyme.core.children.task import Task
 from chyme.digester import Digester
 from chyme.errors import DigestError, EngineUnavailable, UnreadableFile

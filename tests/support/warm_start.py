@@ -233,7 +233,7 @@ def _show(environment: Mapping[str, str]) -> None:
 
 def _have_warm_children() -> None:
     """Start another waiting copy beside the command, which makes the command's children."""
-    from chyme.core.children import process
+    from chyme.core.children import process, template
 
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     if os.fork() == 0:
@@ -247,7 +247,8 @@ def _have_warm_children() -> None:
         _wait(theirs)
     theirs.close()
     made = partial(WarmPopen, WaitingProcess(ours))
-    vars(process)["subprocess"] = SimpleNamespace(Popen=made, DEVNULL=subprocess.DEVNULL)
+    for module in (process, template):
+        vars(module)["subprocess"] = SimpleNamespace(Popen=made, DEVNULL=subprocess.DEVNULL)
 
 
 def _run(module: str) -> int:

@@ -16,7 +16,8 @@ from chyme.application.bulk_jobs import BulkJobs, BulkJobThread
 from chyme.application.settings import Settings
 from chyme.application.startup import detect_new_engines
 from chyme.application.vault_search import VaultSearch
-from chyme.core.children.runner import Family, Runner
+from chyme.core.children.places import Family
+from chyme.core.children.runner import Runner
 from chyme.core.clock import now
 from chyme.core.outbound.connection_server import ConnectionServer
 from chyme.core.outbound.guard import Guard
@@ -91,6 +92,9 @@ class Digestion:
             scratch_bytes=settings.scratch_mb * MB,
             answer_bytes=settings.answer_mb * MB,
             connection_server=self._connection_server,
+            preload="chyme.digesters:preload",
+            cores=settings.cores,
+            memory_bytes=settings.children_memory_mb * MB or _default_children_memory(),
         )
         embedding_threads = settings.embedding_threads or settings.cores
         threads = {
@@ -144,6 +148,7 @@ class Digestion:
         if only_files is None:  # a process that digests only a few files leaves jobs to others
             self._job_thread.start()
         if follow:
+            self.runner.preload(["text"])  # every file needs it, and the first should not wait
             self.watcher.start()
             self._housekeeping.start()
         self.scheduler.start()
@@ -271,18 +276,22 @@ MAX_CHILDREN = {
 PER_CORE = {"web": 2}  # they mostly wait for web servers
 
 
+# Families that share their children: what they load is small, or shared with the template anyway.
+POOLS = {"text": "text", "embedding": "text", "meaning": "text", "parsers": "documents", "pages": "documents"}
+
+
 def _make_families(settings: Settings) -> dict[str, Family]:
-    """Return the families of child processes. Their allowed growth covers a loaded model, so it causes no restart."""
+    """Return the families of tasks. Their children's allowed growth covers a loaded model, so it causes no restart."""
     families = {
         "parsers": ("parser", 768 * MB),
-        "text": ("text", 256 * MB),
+        "text": ("text", 512 * MB),
         "pictures": ("picture", 1024 * MB),
-        "pages": ("page", 512 * MB),
+        "pages": ("page", 768 * MB),
         "media": ("media", 256 * MB),
         "speech": ("speech", 1024 * MB),
         "web": ("web", 768 * MB),
         "embedding": ("embedding", 512 * MB),
-        "meaning": ("embedding", 512 * MB),  # apart: the tags of a note do not wait until a book is embedded
+        "meaning": ("embedding", 512 * MB),
     }
     return {
         family: Family(
@@ -292,6 +301,9 @@ def _make_families(settings: Settings) -> dict[str, Family]:
             recycle_growth_bytes=growth,
             memory_setting=f"{name}_memory_mb",
             may_connect=family == "web",
+            pool=POOLS.get(family, ""),
+            waits=family == "web",
+            quick=family == "text",
         )
         for family, (name, growth) in families.items()
     }
@@ -300,3 +312,8 @@ def _make_families(settings: Settings) -> dict[str, Family]:
 def _default_children(family: str, cores: int) -> int:
     wanted = cores * PER_CORE.get(family, 1)
     return min(wanted, MAX_CHILDREN.get(family, wanted))
+
+
+def _default_children_memory() -> int:
+    """Half of the machine's memory."""
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2

@@ -80,6 +80,11 @@ class Settings:
     page_memory_mb: int = _setting(3072, "Memory drawing one first page may use.")
     media_memory_mb: int = _setting(1024, "Memory one task on a recording or video may use.")
     speech_memory_mb: int = _setting(3072, "Memory recognising one recording may use.")
+    children_memory_mb: int = _setting(
+        0,
+        "Memory that all child processes may use together, before idle ones are ended and tasks wait; "
+        "0 means half of the machine's.",
+    )
     child_idle_seconds: float = _setting(60.0, "A child with nothing to do ends after this long.")
     child_uid: int = _setting(65534, "The user children run as when chyme is run by root.")
     scratch_mb: int = _setting(1024, "How much one task may write to its scratch folder.")
@@ -227,7 +232,7 @@ class Settings:
         for name in _AT_LEAST_ONE:
             if getattr(self, name) < 1:
                 raise UsageError(f"setting {name} must be at least 1, not {getattr(self, name)}")
-        for name in ("connections", "connections_per_address"):
+        for name in ("connections", "connections_per_address", "children_memory_mb"):
             if getattr(self, name) < 0:
                 raise UsageError(f"setting {name} must be 0 or more, not {getattr(self, name)}")
         for name in ("head_seconds", "stall_seconds"):

@@ -76,6 +76,10 @@ class ImageOcr(Digester):
     def fingerprint(self) -> str:
         return f"{fingerprint(self.settings)} {self.settings.ocr_pages}"
 
+    def preload(self) -> None:
+        if self.settings.ocr_threads == 1:
+            load_engine(self.settings)
+
     def can_digest(self, file: File) -> bool:
         return file.kind is Kind.IMAGE
 

@@ -130,6 +130,10 @@ class SearchSemantic(Digester):
     def embedder(self) -> str | None:
         return self.settings.model_name
 
+    def preload(self) -> None:
+        if self.settings.local:
+            self._load(self.settings)
+
     def can_digest(self, file: File) -> bool:
         return file.kind is not Kind.OTHER
 

@@ -79,6 +79,11 @@ def language_of(text: str) -> tuple[str | None, float]:
     return _detect_by_model(plain, script, count)
 
 
+def load_language_model() -> None:
+    """Load the model, once per process."""
+    _identifier()
+
+
 def _detect_by_model(plain: str, script: str, letters: int) -> tuple[str | None, float]:
     if letters < (_MIN_LATIN_LETTERS if script == "LATIN" else _MIN_LETTERS) and not _language_by_letters(plain):
         return None, 0.0

@@ -81,6 +81,9 @@ class ClassifyDocument(LanguageModelDigester):
     def max_text(self) -> int:
         return MAX_INPUT_CHARS
 
+    def preload(self) -> None:
+        languages.load_language_model()
+
     def can_digest(self, file: File) -> bool:
         return file.kind in KINDS
 

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from children_world import FAMILY, HERE, MEGABYTE, MakeRunner, MakeTask
 
-from chyme.core.children.runner import Family, Runner
+from chyme.core.children.places import Family
+from chyme.core.children.runner import Runner
 from chyme.core.children.task import Task
 from chyme.model import File, Kind, Stamp, Upstream
 

@@ -20,7 +20,8 @@ import pytest
 from children_world import AMPLE, HERE, MEGABYTE, MakeTask, gone, wait_until
 
 from chyme.core.children.isolation import OWN_PORT
-from chyme.core.children.runner import Family, Runner
+from chyme.core.children.places import Family
+from chyme.core.children.runner import Runner
 from chyme.core.children.task import Task
 from chyme.core.outbound.connection_server import ConnectionServer
 from chyme.core.outbound.guard import Guard
@@ -37,7 +38,8 @@ MANY = 60
 OWNER = """
 import sys, threading
 from pathlib import Path
-from chyme.core.children.runner import Family, Runner
+from chyme.core.children.places import Family
+from chyme.core.children.runner import Runner
 from chyme.core.children.task import Task
 from chyme.core.outbound.connection_server import ConnectionServer
 from chyme.core.outbound.guard import Guard

@@ -23,7 +23,8 @@ OWNER = """
 import os, sys, threading
 from pathlib import Path
 from typing import cast
-from chyme.core.children.runner import Family, Runner
+from chyme.core.children.places import Family
+from chyme.core.children.runner import Runner
 from chyme.core.children.task import Task
 from chyme.model import File, Kind, Limits, Stamp
 

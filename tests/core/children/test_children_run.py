@@ -12,7 +12,8 @@ from dataclasses import replace
 import pytest
 from children_world import AMPLE, MEGABYTE, MakeRunner, MakeTask, wait_until
 
-from chyme.core.children.runner import Family, Runner
+from chyme.core.children.places import Family
+from chyme.core.children.runner import Runner
 from chyme.digester import Source
 from chyme.errors import BY_CATEGORY, Category, ChildCrashed, ChymeError, EngineUnavailable, RateLimited, UsageError
 from chyme.model import Artifact, Limits, Output, Passage, Place, Upstream
@@ -199,26 +200,23 @@ def test_an_idle_child_ends_and_the_next_task_gets_a_new_child(make_runner: Make
     assert runner.snapshot().restarts == 0
 
 
-def test_a_task_that_arrives_while_the_only_child_is_ending_does_not_wait_for_ever(
+def test_a_task_that_arrives_while_the_only_child_is_ending_gets_another(
     make_runner: MakeRunner, make_task: MakeTask
 ) -> None:
-    runner = make_runner(parsers=Family(count=1, memory_bytes=512 * MEGABYTE, idle_seconds=3600))
+    runner = make_runner(parsers=Family(count=1, memory_bytes=512 * MEGABYTE, idle_seconds=0))
     runner.run(make_task("pid"), "parsers", AMPLE)
-    (group,) = (candidate for name, candidate in runner._groups.items() if name == "parsers")
-    (slot,) = group._slots
-    leave = slot.end_child
-
-    def come_and_leave() -> None:
-        slot.end_child = leave  # type: ignore[method-assign]
-        late.start()
-        wait_until(lambda: len(group.waiting) == 1)
-        leave()
-
     served: list[list[Output]] = []
     late = threading.Thread(target=lambda: served.append(runner.run(make_task("pid"), "parsers", AMPLE)), daemon=True)
-    slot.idle_since, slot.end_child = float("-inf"), come_and_leave  # type: ignore[method-assign]
-    group.end_idle_children()
-    late.join(120)
+    (slot,) = runner._slots
+    end_child = slot.end_child
+
+    def end_slowly() -> None:
+        late.start()
+        late.join(120)
+        end_child()
+
+    slot.end_child = end_slowly  # type: ignore[method-assign]
+    runner._end_idle_children()
     assert len(served) == 1
 
 

@@ -30,6 +30,7 @@ from chyme.core.children.isolation import Isolation
 from chyme.core.children.process import Process
 from chyme.core.children.serialization import decode_outputs, encode_file, encode_input
 from chyme.core.children.task import Answer, Task
+from chyme.core.children.template import Stock, Template
 from chyme.core.outbound.connection_server import ConnectionServer
 from chyme.errors import ChymeError, DiskFull, EngineUnavailable
 from chyme.model import Limits, Output
@@ -73,24 +74,28 @@ class Child(Process):
     """A process that digests one task after the other."""
 
     def __init__(
-        self, config: ChildConfig, memory_setting: str, connection_server: ConnectionServer | None = None
+        self,
+        config: ChildConfig,
+        connection_server: ConnectionServer | None = None,
+        template: Template | None = None,
+        stock: Stock | None = None,
     ) -> None:
-        # The descriptor it inherits, and how long it waits for answers.
-        self._outbound_socket: tuple[int, float] | None = None
+        self._outside_seconds: float | None = None  # how long it waits for connections
         if connection_server is None:
-            super().__init__(MODULE)
+            super().__init__(MODULE, (), template, stock)
         else:
             with connection_server.add_child() as child_socket:
-                self._outbound_socket = child_socket.fileno(), connection_server.seconds
-                super().__init__(MODULE, [child_socket.fileno()])
+                self._outside_seconds = connection_server.seconds
+                super().__init__(MODULE, [child_socket.fileno()], template, stock)
         self._config = config
-        self._memory_setting = memory_setting
+        self.memory_setting = ""  # what error messages tell people to raise; belongs to the task
         self._task_number = 0
         self._owner: tuple[int, int] | None = None
         self._outputs: dict[str, tuple[str, ...]] = {}
         self.isolation = Isolation(False, "", "")
         self.tasks = 0
         self.leanest: int | None = None  # the least memory it used after a task
+        self.shared_bytes = 0  # of the template's memory, as far as it has not written to it
 
     def wait_until_ready(self) -> None:
         """Wait until the child is ready; raises ChildNotStarted."""
@@ -102,7 +107,7 @@ class Child(Process):
             "run_as": list(config.run_as),
             "scratch_bytes": config.scratch_bytes,
             "parent": os.getpid(),
-            "door": self._outbound_socket,
+            "outside_seconds": self._outside_seconds,
         }
         deadline = time.monotonic() + config.start_seconds
         try:
@@ -124,6 +129,7 @@ class Child(Process):
         self._outputs = {name: tuple(names) for name, names in header["outputs"].items()}
         self._owner = None if header["uid"] == os.geteuid() else (header["uid"], header["gid"])
         self.isolation = Isolation(header["network_off"], _user_name(header["uid"]), header["how"])
+        self.shared_bytes = self.anonymous() if self.is_copy else 0
 
     def ask(self, task: Task, limits: Limits, on_progress: Callable[[float], None] | None) -> list[Output]:
         """Return the task's outputs; raises DigestError or TaskNotTaken. Ends a child that can no longer be trusted."""
@@ -208,7 +214,7 @@ class Child(Process):
             pass  # the child is gone, as when the stream ends
         if not taken:
             raise TaskNotTaken
-        raise task_errors.crash_error(self._give_up(task), task, limits, self._memory_setting)
+        raise task_errors.crash_error(self._give_up(task), task, limits, self.memory_setting)
 
     def _send_tasks(self, tasks: Sequence[Task], limits: Limits, folders: Sequence[int]) -> None:
         bulk: list[bytes] = []
@@ -251,7 +257,7 @@ class Child(Process):
                 return task_errors.exception_error(task, header.get("type"))
             case "memory":
                 self._give_up(task)
-                return task_errors.memory_limit_error(task, limits, self._memory_setting)
+                return task_errors.memory_limit_error(task, limits, self.memory_setting)
             case "wrote too much":
                 return task_errors.scratch_limit_error(task, self._config.scratch_bytes)
             case "full":

@@ -78,14 +78,19 @@ def confine(run_as: tuple[int, int], parent: int, scratch_bytes: int, goes_out: 
     libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
     if goes_out and network_off:
         network += _restrict_to_own_port(libc)
-    libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-    if os.getppid() != parent:
-        os._exit(0)
+    die_with_parent(parent)
     os.umask(0o077)  # it writes parts of private files
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     set_resource_limit(resource.RLIMIT_NOFILE, OPEN_FILES)
     set_resource_limit(resource.RLIMIT_FSIZE, scratch_bytes)
     return Isolation(network_off, str(os.geteuid()), f"{network}; {user}")
+
+
+def die_with_parent(parent: int) -> None:
+    """Have the kernel kill this process when the thread that started it ends. A change of user undoes it."""
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    if os.getppid() != parent:
+        os._exit(0)
 
 
 def _python_folders() -> list[str]:

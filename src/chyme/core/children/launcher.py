@@ -1,68 +1,79 @@
-"""Starts child processes and ends idle ones."""
+"""Starts child processes, and from time to time calls what ends idle ones."""
 
 from __future__ import annotations
 
+import atexit
+import functools
 import queue
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
+from typing import TypeVar
 
-from chyme.core.children.child import Child
-from chyme.errors import ChymeError
+from chyme.core.children.template import Stock, Template
 
-CLOSED = "chyme is shutting down; nothing more is digested"
-CLOSE_SECONDS = 10.0
+CHECK_SECONDS = 30.0
+
+T = TypeVar("T")
 
 
 class ChildLauncher:
-    """The thread that starts children: the kernel kills them when this thread ends, so it lives as long as the
-    runner."""
+    """One thread that starts the children of this process: the kernel kills them when that thread ends."""
 
     def __init__(self) -> None:
-        self._requests: queue.SimpleQueue[tuple[Callable[[], Child], Future[Child]] | None] = queue.SimpleQueue()
-        self._idle_checks: list[Callable[[], bool]] = []
-        self._check_seconds = 60.0
-        self._closed = False
+        self.template = Template()
+        self._requests: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
+        self._checks: dict[Callable[[], bool], float] = {}
         self._lock = threading.Lock()
-        self._thread = threading.Thread(target=self._run, name="chyme-nursery", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="chyme-children", daemon=True)
         self._thread.start()
 
-    def set_idle_checks(self, idle_checks: list[Callable[[], bool]], idle_seconds: float) -> None:
-        """Set functions that end idle children from time to time; each returns whether any child is left."""
-        self._idle_checks = idle_checks
-        self._check_seconds = max(0.05, idle_seconds / 2)
-
-    def start_child(self, start: Callable[[], Child]) -> Child:
-        """Start a child and return it."""
-        future: Future[Child] = Future()
+    def add_check(self, check: Callable[[], bool], seconds: float) -> None:
+        """Call `check` about this often while it returns that any of its children is left."""
         with self._lock:
-            if self._closed:
-                raise ChymeError(CLOSED)
-            self._requests.put((start, future))
+            self._checks[check] = seconds
+
+    def remove_check(self, check: Callable[[], bool]) -> None:
+        with self._lock:
+            self._checks.pop(check, None)
+
+    def start_child(self, start: Callable[[Template], T]) -> T:
+        """Call `start` in the thread of children and return its result."""
+        future: Future[T] = Future()
+
+        def answer() -> None:
+            try:
+                future.set_result(start(self.template))
+            except BaseException as error:
+                future.set_exception(error)
+
+        self._requests.put(answer)
         return future.result()
 
-    def close(self) -> None:
-        with self._lock:
-            if self._closed:
-                return
-            self._closed = True
-            self._requests.put(None)
-        self._thread.join(CLOSE_SECONDS)
+    def preload(self, stock: Stock) -> None:
+        """Have the template load this now, without waiting for it."""
+        self._requests.put(lambda: self.template.preload(stock))
 
     def _run(self) -> None:
         any_left = False
         while True:
+            with self._lock:
+                pause = min(self._checks.values(), default=CHECK_SECONDS)
             try:
-                request = self._requests.get(timeout=self._check_seconds if any_left else None)
+                request = self._requests.get(timeout=pause if any_left else None)
             except queue.Empty:
-                remaining = [end_idle() for end_idle in self._idle_checks]
-                any_left = any(remaining)
+                with self._lock:
+                    checks = list(self._checks)
+                left = [check() for check in checks]  # all of them, not only until the first that has children
+                any_left = any(left)
                 continue
-            if request is None:
-                return
-            start, future = request
-            try:
-                future.set_result(start())
-                any_left = True
-            except BaseException as error:
-                future.set_exception(error)
+            request()
+            any_left = True
+
+
+@functools.cache
+def shared_launcher() -> ChildLauncher:
+    """The launcher of this process. Its template is shared by all runners, and stays until the process ends."""
+    launcher = ChildLauncher()
+    atexit.register(launcher.template.close)
+    return launcher

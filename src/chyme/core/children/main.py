@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
@@ -66,16 +66,17 @@ class ParentConnection:
         return frame, fds
 
 
-def main() -> None:
-    sock = socket.socket(fileno=int(sys.argv[1]))
+def run(socket_fd: int, inherited: Sequence[int]) -> None:
+    """Take tasks from this socket. A child that goes out inherits a second one, for its connections."""
+    sock = socket.socket(fileno=socket_fd)
     sock.set_inheritable(False)
     connection = ParentConnection(sock)
     received = connection.receive()
     if received is None:
         return
     hello = cast("dict[str, Any]", received[0].header)
-    outside = _connect_outside(*hello["door"]) if hello["door"] else None
-    digesters = _load_digesters(connection, hello)
+    outside = _connect_outside(inherited[0], hello["outside_seconds"]) if inherited else None
+    digesters = _load_digesters(connection, hello, inherited)
     while digesters is not None and (received := connection.receive()) is not None:
         frame, fds = received
         try:
@@ -90,10 +91,12 @@ def main() -> None:
             return
 
 
-def _load_digesters(connection: ParentConnection, hello: dict[str, Any]) -> Mapping[str, Digester] | None:
+def _load_digesters(
+    connection: ParentConnection, hello: dict[str, Any], inherited: Sequence[int]
+) -> Mapping[str, Digester] | None:
     sys.path[:0] = hello["import_from"]
     try:
-        isolation = confine(tuple(hello["run_as"]), hello["parent"], hello["scratch_bytes"], bool(hello["door"]))
+        isolation = confine(tuple(hello["run_as"]), hello["parent"], hello["scratch_bytes"], bool(inherited))
         os.chdir("/")
         module, _, function = hello["entry"].partition(":")
         digesters = getattr(importlib.import_module(module), function)(hello["config"])
@@ -238,4 +241,4 @@ def _format_stack() -> str:
 
 
 if __name__ == "__main__":
-    main()
+    run(int(sys.argv[1]), [int(descriptor) for descriptor in sys.argv[2:]])

@@ -14,21 +14,23 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from chyme.core.children.environment import PYTHON_OPTIONS, child_environment
 from chyme.core.children.frames import Frame, Inbox
+from chyme.core.children.template import CopiedProcess, NoCopy, Stock, Template
 
 TAIL = 8 << 10
 CHUNK = 256 << 10
 LOOK_SECONDS = 1.0  # how often to check that a silent process is still alive
 PAGE = os.sysconf("SC_PAGE_SIZE")
-PYTHON_OPTIONS = ("-P", "-s", "-X", "utf8", "-X", "faulthandler")  # -P: nothing is imported from the current folder
-HERE = "/proc/self/cwd"
-KEPT_ENVIRONMENT = ("PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "LD_LIBRARY_PATH", "PYTHONPATH")
 
 
 class Process:
     """A process that belongs to the thread that started it: the kernel kills it when that thread ends."""
 
-    def __init__(self, module: str, inherited: Sequence[int] = ()) -> None:
+    def __init__(
+        self, module: str, inherited: Sequence[int] = (), template: Template | None = None, stock: Stock | None = None
+    ) -> None:
+        """Start the module, or a copy of the template that does the same."""
         self._inbox = Inbox()
         self._last_output = bytearray()
         self._end_lock = threading.Lock()
@@ -37,15 +39,7 @@ class Process:
         self._output_fd, child_output_fd = os.pipe2(os.O_CLOEXEC)
         os.set_blocking(self._output_fd, False)
         try:
-            self._popen = subprocess.Popen(
-                [sys.executable, *PYTHON_OPTIONS, "-m", module, str(child_socket.fileno())],
-                stdin=subprocess.DEVNULL,
-                stdout=child_output_fd,
-                stderr=child_output_fd,
-                pass_fds=(child_socket.fileno(), *inherited),
-                start_new_session=True,  # Ctrl-C in the terminal goes only to chyme, which then decides
-                env=_environment(),
-            )
+            self._process = self._start(module, [child_socket.fileno(), *inherited], child_output_fd, template, stock)
         except BaseException:
             self._sock.close()
             os.close(self._output_fd)
@@ -57,9 +51,31 @@ class Process:
         self._poll.register(self._sock, select.POLLIN)
         self._poll.register(self._output_fd, select.POLLIN)
 
+    def _start(
+        self, module: str, descriptors: Sequence[int], output_fd: int, template: Template | None, stock: Stock | None
+    ) -> CopiedProcess | subprocess.Popen[bytes]:
+        """Start it with a socket and further descriptors."""
+        if template is not None:
+            with suppress(NoCopy):
+                return template.copy(stock or Stock(), [descriptors[0], output_fd, *descriptors[1:]])
+        return subprocess.Popen(
+            [sys.executable, *PYTHON_OPTIONS, "-m", module, *map(str, descriptors)],
+            stdin=subprocess.DEVNULL,
+            stdout=output_fd,
+            stderr=output_fd,
+            pass_fds=descriptors,
+            start_new_session=True,  # Ctrl-C in the terminal goes only to chyme, which then decides
+            env=child_environment(),
+        )
+
+    @property
+    def is_copy(self) -> bool:
+        """Whether it is a copy of the template, and so shares its memory."""
+        return isinstance(self._process, CopiedProcess)
+
     @property
     def pid(self) -> int:
-        return self._popen.pid
+        return self._process.pid
 
     def send(self, data: bytes, fds: Sequence[int], deadline: float) -> None:
         """Send a packed frame; raises ConnectionError when the process is gone, TimeoutError when it does not read."""
@@ -108,11 +124,12 @@ class Process:
 
     def resident(self) -> int:
         """Bytes of memory it uses now; 0 when it is gone."""
-        try:
-            with open(f"/proc/{self.pid}/statm", "rb", buffering=0) as statm:  # runs after every task: must be quick
-                return int(statm.read().split()[1]) * PAGE
-        except (OSError, IndexError):
-            return 0
+        return read_memory(self.pid)[0]
+
+    def anonymous(self) -> int:
+        """The part of that memory that is not a file's; what it shares with the template counts, too."""
+        resident, shared = read_memory(self.pid)
+        return resident - shared
 
     def peak(self) -> int:
         """The most bytes of memory it ever used; 0 when it is gone."""
@@ -129,10 +146,10 @@ class Process:
                 # The group goes first: once the process is reaped, its id may belong to another process.
                 with suppress(ProcessLookupError, PermissionError):
                     os.killpg(self.pid, signal.SIGKILL)
-                self._popen.kill()
-                self._popen.wait()
+                self._process.kill()
+                self._process.wait()
                 self._ended = True
-            return self._popen.returncode
+            return self._process.returncode
 
     def dispose(self) -> None:
         """End it and free its resources. Only for the thread that talks to it, and only once."""
@@ -141,11 +158,11 @@ class Process:
         os.close(self._output_fd)
 
 
-def _environment() -> dict[str, str]:
-    """The child's environment: no keys or tokens for parsers; temporary files go into the task's own folder."""
-    inherited = {name: os.environ[name] for name in KEPT_ENVIRONMENT if name in os.environ}
-    # This name for the current folder works even where the child may not enter the folders above it. Without the arena
-    # limit each thread's heap reserves 64 MB of the address space that limits count, and numpy's linear algebra, which
-    # is not needed here, reserves as much for each core.
-    own = {"TMPDIR": HERE, "HOME": "/nonexistent", "MALLOC_ARENA_MAX": "2", "OPENBLAS_NUM_THREADS": "1"}
-    return inherited | own
+def read_memory(pid: int) -> tuple[int, int]:
+    """Bytes of memory that a process uses, and how many of them belong to files; zeros when it is gone."""
+    try:
+        with open(f"/proc/{pid}/statm", "rb", buffering=0) as statm:  # runs after every task: must be quick
+            fields = statm.read().split()
+            return int(fields[1]) * PAGE, int(fields[2]) * PAGE
+    except (OSError, IndexError):
+        return 0, 0

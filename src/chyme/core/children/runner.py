@@ -1,39 +1,31 @@
-"""Runs tasks in groups ("families") of child processes, whatever happens to the children."""
+"""Runs tasks in child processes, whatever happens to the children."""
 
 from __future__ import annotations
 
 import threading
 import time
-from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeVar
 
 from chyme.core.children.child import Child, ChildConfig, ChildNotStarted, TaskNotTaken
 from chyme.core.children.isolation import Isolation
-from chyme.core.children.launcher import CLOSED, ChildLauncher
+from chyme.core.children.launcher import shared_launcher
+from chyme.core.children.places import Family, Places, choose_surplus
+from chyme.core.children.process import read_memory
 from chyme.core.children.task import MAX_BATCH_TASKS, Answer, Task
+from chyme.core.children.template import Stock
 from chyme.core.outbound.connection_server import ConnectionServer
 from chyme.errors import ChildCrashed, ChymeError, EngineUnavailable, UsageError
 from chyme.model import Limits, Output
 
+CLOSED = "chyme is shutting down; nothing more is digested"
 NOBODY = (65534, 65534)
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True)
-class Family:
-    """A group of children that load the same engines."""
-
-    count: int
-    memory_bytes: int  # the most memory one task may add to a child
-    idle_seconds: float = 60.0
-    recycle_growth_bytes: int = 256 << 20
-    memory_setting: str = "parser_memory_mb"  # the setting that error messages tell people to raise
-    may_connect: bool = False  # to other hosts, through the guard
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,20 +67,37 @@ class Runner:
         answer_bytes: int = 256 << 20,
         start_seconds: float = 60.0,
         connection_server: ConnectionServer | None = None,
+        preload: str = "",
+        cores: int | None = None,
+        memory_bytes: int | None = None,
     ) -> None:
+        """`preload` loads what children share (see `Stock`); `cores` limits how many compute at once, `memory_bytes`
+        what all of them use together."""
         folders = tuple(str(folder.absolute()) for folder in import_from)
         self._child_config = ChildConfig(
             entry, config, folders, run_as, scratch_bytes, answer_bytes, start_seconds=start_seconds
         )
-        self._launcher = ChildLauncher()
-        self._groups = {
-            name: _Group(
-                name, family, self._child_config, self._launcher, connection_server if family.may_connect else None
-            )
-            for name, family in families.items()
-        }
+        self._families = dict(families)
+        self._places = Places(self._families, cores)
+        self._memory_bytes = memory_bytes
+        self._connection_server = connection_server
+        self._preload = preload
+        self._launcher = shared_launcher()
+        self._lock = threading.Lock()
+        self._closed = False
+        self._slots: list[_Slot] = []
+        self._running: Counter[str] = Counter()
+        self._waiting: list[_Turn] = []
+        self._tasks = 0
+        self._restarts: Counter[str] = Counter()
+        self._isolation: Isolation | None = None
         shortest = min((family.idle_seconds for family in families.values()), default=60.0)
-        self._launcher.set_idle_checks([group.end_idle_children for group in self._groups.values()], shortest)
+        self._launcher.add_check(self._end_idle_children, max(0.05, shortest / 2))
+
+    def preload(self, families: Iterable[str]) -> None:
+        """Load what children of these families share, without waiting for it."""
+        for pool in sorted({self._pool_of(family) for family in families}):
+            self._launcher.preload(self._stock(pool))
 
     def run(
         self,
@@ -126,170 +135,224 @@ class Runner:
         on_start: Callable[[], None] | None,
         ask: Callable[[Child, Limits], T],
     ) -> T:
-        group = self._groups.get(family)
-        if group is None:
-            known = ", ".join(self._groups)
-            raise UsageError(f"no family of children is called {family}; there are: {known}")
-        allowed = replace(limits, memory_bytes=min(limits.memory_bytes, group.family.memory_bytes))
-        slot = group.acquire()
+        known = self._families.get(family)
+        if known is None:
+            raise UsageError(f"no family of children is called {family}; there are: {', '.join(self._families)}")
+        allowed = replace(limits, memory_bytes=min(limits.memory_bytes, known.memory_bytes))
+        slot = self._acquire(family)
         try:
             if on_start is not None:
                 on_start()
-            return slot.answer(task, lambda child: ask(child, allowed))
+            return slot.answer(task, known, lambda child: ask(child, allowed))
         finally:
-            group.give_back(slot)
+            self._give_back(slot)
 
     def snapshot(self) -> Snapshot:
         """The state of all children, for the status."""
-        groups = self._groups.values()
-        return Snapshot(
-            children=tuple(state for group in groups for state in group.states()),
-            waiting=sum(len(group.waiting) for group in groups),
-            tasks=sum(group.tasks for group in groups),
-            restarts=sum(group.restarts for group in groups),
-            restarts_by_family={group.name: group.restarts for group in groups},
-            isolation=next((group.isolation for group in groups if group.isolation), None),
-        )
-
-    def close(self) -> None:
-        """End all children at once. Running tasks fail with a ChymeError."""
-        for group in self._groups.values():
-            group.close()
-        self._launcher.close()
-
-
-class _Group:
-    """The slots of one family and the callers that wait for a slot."""
-
-    def __init__(
-        self,
-        name: str,
-        family: Family,
-        child_config: ChildConfig,
-        launcher: ChildLauncher,
-        connection_server: ConnectionServer | None,
-    ) -> None:
-        self.name = name
-        self.family = family
-        self.child_config = child_config
-        self.launcher = launcher
-        self.connection_server = connection_server
-        self.waiting: deque[Future[_Slot]] = deque()
-        self.closed = False
-        self.tasks = 0
-        self.restarts = 0
-        self.isolation: Isolation | None = None
-        self._slots: list[_Slot] = []
-        self._idle: list[_Slot] = []
-        self._lock = threading.Lock()
-
-    def acquire(self) -> _Slot:
-        """A free slot, first come, first served."""
         with self._lock:
-            if self.closed:
-                raise ChymeError(CLOSED)
-            if self._idle:
-                return self._idle.pop()  # the slot used last is warm; the others may go idle
-            if len(self._slots) < self.family.count:
-                slot = _Slot(self)
-                self._slots.append(slot)
-                return slot
-            turn: Future[_Slot] = Future()
-            self.waiting.append(turn)
-        return turn.result()
-
-    def give_back(self, slot: _Slot) -> None:
-        with self._lock:
-            self.tasks += 1
-            slot.idle_since = time.monotonic()
-            if self.waiting:
-                self.waiting.popleft().set_result(slot)
-                return
-            if not self.closed:
-                self._idle.append(slot)
-                return
-        slot.end_child()
-
-    def end_idle_children(self) -> bool:
-        """End children that have been idle for too long. Returns whether any child is left."""
-        idle_before = time.monotonic() - self.family.idle_seconds
-        with self._lock:
-            expired = [slot for slot in self._idle if slot.child and slot.idle_since <= idle_before]
-            self._idle = [slot for slot in self._idle if slot not in expired]
-        for slot in expired:
-            slot.end_child()
-        with self._lock:
-            for slot in reversed(expired):
-                if self.waiting:  # a caller came while the child was ending, and would wait for ever
-                    self.waiting.popleft().set_result(slot)
-                else:
-                    self._idle.insert(0, slot)
-            return any(slot.child for slot in self._slots)
-
-    def set_child(self, slot: _Slot, child: Child) -> bool:
-        """Store a new child in its slot. Returns False when the group has closed meanwhile."""
-        with self._lock:
-            slot.child = child
-            return not self.closed
-
-    def count_restart(self) -> None:
-        with self._lock:
-            self.restarts += 1
-
-    def states(self) -> list[ChildState]:
-        with self._lock:
-            living = [(slot.child, slot.task) for slot in self._slots if slot.child and slot.child.alive()]
-        return [
+            living = [(slot.family, slot.child, slot.task) for slot in self._slots if slot.child and slot.child.alive()]
+            counts = len(self._waiting), self._tasks, dict(self._restarts)
+        states = tuple(
             ChildState(
-                family=self.name,
+                family=family,
                 pid=child.pid,
                 tasks=child.tasks,
                 busy_with=task.file.path if task else None,
                 resident_bytes=child.resident(),
                 peak_bytes=child.peak(),
             )
-            for child, task in living
-        ]
+            for family, child, task in living
+        )
+        waiting, tasks, restarts = counts
+        return Snapshot(
+            children=states,
+            waiting=waiting,
+            tasks=tasks,
+            restarts=sum(restarts.values()),
+            restarts_by_family=dict.fromkeys(self._families, 0) | restarts,
+            isolation=self._isolation,
+        )
 
     def close(self) -> None:
-        """End every child at once; the threads that talk to them notice and clean up."""
+        """End all children at once. Running tasks fail with a ChymeError."""
+        self._launcher.remove_check(self._end_idle_children)
         with self._lock:
-            self.closed = True
-            dropped = list(self.waiting)
-            self.waiting.clear()
-            idle, self._idle = self._idle, []
+            self._closed = True
+            dropped, self._waiting = self._waiting, []
+            idle = _mark_ending(self._idle_slots())
             for slot in self._slots:
                 if slot.child:
-                    slot.child.end()
+                    slot.child.end()  # threads that talk to them notice, and clean up
         for turn in dropped:
-            turn.set_exception(ChymeError(CLOSED))
-        for slot in idle:
+            turn.granted.set_exception(ChymeError(CLOSED))
+        self._end_all(idle)
+
+    def _acquire(self, family: str) -> _Slot:
+        """A place for a task: first come, first served, as far as its family has room."""
+        turn = _Turn(family)
+        with self._lock:
+            if self._closed:
+                raise ChymeError(CLOSED)
+            self._waiting.append(turn)
+            surplus = self._grant_turns()
+        self._end_all(surplus)
+        return turn.granted.result()
+
+    def _give_back(self, slot: _Slot) -> None:
+        with self._lock:
+            self._tasks += 1
+            self._running[slot.family] -= 1
+            slot.idle_since = time.monotonic()
+            useless = self._closed or slot.child is None
+            if useless and slot in self._slots:
+                self._slots.remove(slot)
+            surplus = self._grant_turns()
+        if useless:
             slot.end_child()
+        self._end_all(surplus)
+
+    def _grant_turns(self) -> list[_Slot]:
+        """Start what may run now. Returns children that the caller must end once it has released the lock."""
+        surplus: list[_Slot] = []
+        for turn in list(self._waiting):
+            if not self._places.has_room(turn.family, self._running):
+                continue
+            slot = self._idle_slot(turn.family)
+            others = [other for other in self._idle_slots() if other is not slot]
+            used = self._memory_used() if self._memory_bytes is not None else 0
+            sizes = [other.own_memory() for other in others]
+            # A child that is used again takes no new place.
+            living = sum(not other.ending for other in self._slots) - (slot is not None)
+            count = choose_surplus(sizes, living, self._places.max_living, used, self._memory_bytes)
+            surplus += _mark_ending(others[:count])
+            too_much = self._memory_bytes is not None and used - sum(sizes[:count]) > self._memory_bytes
+            if too_much and self._running.total():
+                break  # it waits until others have ended: better slow than swapped out
+            if slot is None:
+                slot = _Slot(self, turn.family)
+                self._slots.append(slot)
+            slot.family, slot.idle_since = turn.family, None
+            self._running[turn.family] += 1
+            self._waiting.remove(turn)
+            turn.granted.set_result(slot)
+        return surplus
+
+    def _idle_slots(self) -> list[_Slot]:
+        """Slots with an idle child, the longest idle first."""
+        idle = [slot for slot in self._slots if slot.idle_since is not None and not slot.ending]
+        return sorted(idle, key=lambda slot: slot.idle_since or 0.0)
+
+    def _idle_slot(self, family: str) -> _Slot | None:
+        """The child of the family's pool that was used last: it is warm, the others may go idle."""
+        pool = self._pool_of(family)
+        return next((slot for slot in reversed(self._idle_slots()) if self._pool_of(slot.family) == pool), None)
+
+    def _pool_of(self, family: str) -> str:
+        return self._families[family].pool or family
+
+    def _stock(self, pool: str) -> Stock:
+        families = tuple(name for name in self._families if self._pool_of(name) == pool)
+        return Stock(self._preload, self._child_config.config, families)
+
+    def _memory_used(self) -> int:
+        """Memory of all children and of what they share."""
+        pid = self._launcher.template.pid
+        resident, of_files = read_memory(pid) if pid else (0, 0)
+        return resident - of_files + sum(slot.own_memory() for slot in self._slots)
+
+    def _end_idle_children(self) -> bool:
+        """End children that have been idle for too long. Returns whether any child is left."""
+        now = time.monotonic()
+        with self._lock:
+            expired = _mark_ending(
+                slot
+                for slot in self._idle_slots()
+                if slot.idle_since is not None and now - slot.idle_since >= self._families[slot.family].idle_seconds
+            )
+            surplus = self._grant_turns()  # others may use less memory by now
+        self._end_all(expired + surplus)
+        with self._lock:
+            return bool(self._slots)
+
+    def _end_all(self, slots: Sequence[_Slot]) -> None:
+        """End these children; only then they are no longer listed."""
+        for slot in slots:
+            slot.end_child()
+        if slots:
+            with self._lock:
+                self._slots = [slot for slot in self._slots if slot not in slots]
+
+    def start_child(self, slot: _Slot) -> Child:
+        """Start a child for this slot; ChildNotStarted or ChymeError if that fails."""
+        family, stock = self._families[slot.family], self._stock(self._pool_of(slot.family))
+        server = self._connection_server if family.may_connect else None
+        try:
+            child = self._launcher.start_child(lambda template: Child(self._child_config, server, template, stock))
+        except OSError as error:
+            raise ChildNotStarted(error.strerror or "the system refused", hopeless=False) from error
+        try:
+            with self._lock:
+                slot.child = child
+                if self._closed:
+                    raise ChymeError(CLOSED)
+            child.wait_until_ready()
+        except BaseException:
+            slot.end_child()
+            raise
+        self._isolation = child.isolation
+        return child
+
+    def is_closed(self) -> bool:
+        return self._closed
+
+    def count_restart(self, family: str) -> None:
+        with self._lock:
+            self._restarts[family] += 1
+
+
+@dataclass(slots=True)
+class _Turn:
+    """A task that waits for its place."""
+
+    family: str
+    granted: Future[_Slot] = field(default_factory=Future)
 
 
 class _Slot:
     """A place for one child; the caller that acquired the slot talks to that child."""
 
-    def __init__(self, group: _Group) -> None:
+    def __init__(self, runner: Runner, family: str) -> None:
         self.child: Child | None = None
         self.task: Task | None = None
-        self.idle_since = 0.0
-        self._group = group
+        self.family = family  # of its present or last task
+        self.idle_since: float | None = None  # None while a caller has it
+        self.ending = False
+        self._runner = runner
 
-    def answer(self, task: Task, ask: Callable[[Child], T]) -> T:
+    def own_memory(self) -> int:
+        """Memory that the child does not share with the template."""
+        child = self.child
+        return max(0, child.anonymous() - child.shared_bytes) if child else 0
+
+    def answer(self, task: Task, family: Family, ask: Callable[[Child], T]) -> T:
         """Return what the child answers. `task` is the one named in errors when there are several."""
+
+        def ask_child(child: Child) -> T:
+            child.memory_setting = family.memory_setting
+            return ask(child)
+
         self.task = task
         try:
-            return self._ask_with_retries(task, ask)
+            return self._ask_with_retries(task, ask_child)
         except BaseException as error:
             if not isinstance(error, ChymeError):
                 self.end_child()  # the child's state is unknown
-            if self._group.closed:
+            if self._runner.is_closed():
                 raise ChymeError(CLOSED) from error
             raise
         finally:
             self.task = None
-            self._check_after_task()
+            self._check_after_task(family)
 
     def _ask_with_retries(self, task: Task, ask: Callable[[Child], T]) -> T:
         if self.child is not None:
@@ -308,43 +371,25 @@ class _Slot:
 
     def _start(self) -> Child:
         try:
-            return self._start_once()
+            return self._runner.start_child(self)
         except ChildNotStarted as error:
             if error.hopeless:
                 raise
-            return self._start_once()
+            return self._runner.start_child(self)
 
-    def _start_once(self) -> Child:
-        group = self._group
-        try:
-            child = group.launcher.start_child(
-                lambda: Child(group.child_config, group.family.memory_setting, group.connection_server)
-            )
-        except OSError as error:
-            raise ChildNotStarted(error.strerror or "the system refused", hopeless=False) from error
-        try:
-            if not group.set_child(self, child):
-                raise ChymeError(CLOSED)
-            child.wait_until_ready()
-        except BaseException:
-            self.end_child()
-            raise
-        group.isolation = child.isolation
-        return child
-
-    def _check_after_task(self) -> None:
+    def _check_after_task(self, family: Family) -> None:
         """After a task: clean up a dead child, replace one that grew too large."""
         child = self.child
         if child is None:
             return
         resident = child.resident()
         child.leanest = min(resident, child.leanest or resident)
-        if not resident or resident - child.leanest > self._group.family.recycle_growth_bytes:
+        if not resident or resident - child.leanest > family.recycle_growth_bytes:
             self._discard_child()
 
     def _discard_child(self) -> None:
         self.end_child()
-        self._group.count_restart()
+        self._runner.count_restart(self.family)
 
     def end_child(self) -> None:
         if self.child is not None:
@@ -352,6 +397,14 @@ class _Slot:
                 self.child.dispose()
             finally:
                 self.child = None  # not earlier: until it is disposed of, other threads must still see it
+
+
+def _mark_ending(slots: Iterable[_Slot]) -> list[_Slot]:
+    """Mark children that get no further task. Their own thread ends them once it has released the lock."""
+    marked = list(slots)
+    for slot in marked:
+        slot.ending = True
+    return marked
 
 
 def _start_error(task: Task, error: ChildNotStarted) -> ChymeError:
@@ -363,7 +416,7 @@ def _start_error(task: Task, error: ChildNotStarted) -> ChymeError:
 def isolation() -> Isolation:
     """How children are isolated on this machine; starts one to find out."""
     config = ChildConfig("chyme.core.children.main:no_digesters", {}, (), NOBODY, 1 << 20, 1 << 20, 30.0)
-    child = Child(config, "")
+    child = Child(config)
     try:
         child.wait_until_ready()
     except ChildNotStarted as error:

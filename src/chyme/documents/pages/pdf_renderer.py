@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from chyme.core.bounding_boxes import repair_box
-from chyme.core.children.runner import NOBODY, Family, Runner
+from chyme.core.children.places import Family
+from chyme.core.children.runner import NOBODY, Runner
 from chyme.core.children.task import Task
 from chyme.core.files.vault_folder import Vault, stamp_of
 from chyme.core.store import digests, documents, files, text_places

@@ -5,7 +5,7 @@ from __future__ import annotations
 from chyme.digester import Digester, Inputs, Makes, Promises, Runs, Source
 from chyme.errors import EngineUnavailable
 from chyme.model import File, Form, Kind, Output
-from chyme.models.embedding.minilm import EmbeddingSettings
+from chyme.models.embedding.minilm import EmbeddingSettings, load_minilm
 from chyme.text.decoding import read_text
 from chyme.understanding.classification.result import CLASSIFIERS, read_classification
 from chyme.understanding.classification.source_text import content_of
@@ -50,6 +50,9 @@ class Tags(Digester):
     @property
     def max_text(self) -> int:
         return MAX_INPUT_CHARS
+
+    def preload(self) -> None:
+        load_minilm(self.embedding)
 
     def can_digest(self, file: File) -> bool:
         return file.kind is not Kind.OTHER

@@ -1,0 +1,63 @@
+"""Which tasks may run in children now: rules on places and memory, without processes or threads."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """Tasks that need the same engines, and the limits of the children that run them."""
+
+    count: int  # how many of its tasks run at once
+    memory_bytes: int  # the most memory one task may add to a child
+    idle_seconds: float = 60.0
+    recycle_growth_bytes: int = 256 << 20
+    memory_setting: str = "parser_memory_mb"  # the setting that error messages tell people to raise
+    may_connect: bool = False  # to other hosts, through the guard
+    pool: str = ""  # families of one pool share their children; empty: it has its own
+    waits: bool = False  # it mostly waits for other hosts, so it needs no core
+    quick: bool = False  # takes milliseconds: one such task may run when every core is busy
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """How many tasks may run at once, together and by family."""
+
+    families: Mapping[str, Family]
+    cores: int | None = None  # None: no limit but the families' own
+
+    def has_room(self, family: str, running: Counter[str]) -> bool:
+        """Whether one more task of this family may start beside the running ones."""
+        wanted = self.families[family]
+        if running[family] >= wanted.count:
+            return False
+        if self.cores is None or wanted.waits:
+            return True
+        computing = sum(count for name, count in running.items() if not self.families[name].waits)
+        quick = sum(count for name, count in running.items() if self.families[name].quick)
+        return computing < self.cores or (wanted.quick and quick == 0)
+
+    @property
+    def max_living(self) -> int | None:
+        """How many children may live, idle ones included; more are ended before another starts."""
+        if self.cores is None:
+            return None
+        return self.cores + 1 + sum(family.count for family in self.families.values() if family.waits)
+
+
+def choose_surplus(idle: Sequence[int], living: int, max_living: int | None, used: int, budget: int | None) -> int:
+    """How many idle children to end before another task starts. `idle` holds their memory, the longest idle first.
+
+    There must be room for one more child, and all children together must fit their budget.
+    """
+    ended = 0
+    for memory in idle:
+        crowded = max_living is not None and living - ended >= max_living
+        if not crowded and (budget is None or used <= budget):
+            break
+        used -= memory
+        ended += 1
+    return ended
