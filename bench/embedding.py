@@ -24,9 +24,9 @@ from chyme.text.spelling_variants import comparison_key
 from chyme.understanding.tags.same_meaning import (
     RESCORE_COUNT,
     SAME_MEANING,
+    TagCodes,
     likeness_of,
     may_be_one,
-    nearest,
     sign_bits,
 )
 from chyme.understanding.tags.vectors import EMBEDDING_TEMPLATE, vectors_of
@@ -169,7 +169,8 @@ def _tell_codes(vectors: dict[str, tuple[float, ...]], tell: Tell) -> None:
     ids = {tag: number for number, tag in enumerate(everybody)}
     codes = [(ids[tag], sign_bits(vector)) for tag, vector in everybody.items()]
     close = [pair for pair in ONE if _likeness(pair, vectors) >= SAME_MEANING]
-    kept = sum(ids[other] in nearest(sign_bits(vectors[one]), codes) for one, other in close)
+    known = TagCodes(codes)
+    kept = sum(ids[other] in known.near(sign_bits(vectors[one])) for one, other in close)
     tell(
         Figure(
             f"near tags among the best {RESCORE_COUNT} by signs",

@@ -12,11 +12,11 @@ from chyme.understanding.tags.same_meaning import (
     CLOSE,
     SAME_MEANING,
     KnownTag,
+    TagCodes,
     close_pairs,
     find_same_meaning,
     likeness_of,
     may_be_one,
-    nearest,
     sign_bits,
 )
 
@@ -45,11 +45,23 @@ def test_the_nearest_of_thousands_is_among_those_looked_at_closely() -> None:
     crowd = [(number, sign_bits(random_vector(number))) for number in range(2000)]
     for number in range(5000, 5020):
         wanted = random_vector(number)
-        assert 9999 in nearest(sign_bits(wanted), [*crowd, (9999, sign_bits(vector_near(wanted, SAME_MEANING)))])
+        near = (9999, sign_bits(vector_near(wanted, SAME_MEANING)))
+        assert 9999 in TagCodes([*crowd, near]).near(sign_bits(wanted))
 
 
 def test_codes_of_another_length_are_passed_over() -> None:
-    assert nearest(sign_bits(random_vector(1)), [(1, b"\0" * 16), (2, sign_bits(random_vector(1)))]) == [2]
+    codes = TagCodes([(1, b"\0" * 16), (2, sign_bits(random_vector(1)))])
+
+    assert codes.near(sign_bits(random_vector(1))) == [2]
+
+
+def test_a_tag_added_later_is_found_among_the_others() -> None:
+    codes = TagCodes([(1, sign_bits(random_vector(1)))])
+    assert codes.near(sign_bits(random_vector(2))) == []
+
+    codes.add(2, sign_bits(random_vector(2)))
+
+    assert codes.near(sign_bits(random_vector(2))) == [2]
 
 
 def test_the_closest_tag_is_reused_and_a_distant_tag_is_not() -> None:

@@ -28,6 +28,7 @@ from chyme.understanding.tags.existing_tag_reuse import assign_tags
 from chyme.understanding.tags.names import TAG_EMBEDDINGS, TAGS
 from chyme.understanding.tags.same_meaning import SAME_MEANING
 from chyme.understanding.tags.vectors import vectors_of
+from chyme.understanding.tags.vocabulary import TagVocabulary
 from chyme.vault.file_registry import FileRegistry
 
 NOW = "2026-03-04T12:00:00.000000Z"
@@ -40,6 +41,7 @@ class Shelf:
     def __init__(self, folder: Path) -> None:
         self.database = Database(folder)
         self.intake = FileRegistry(self.database, Rules((), recorders=recorders_of()), Clock())
+        self.vocabulary = TagVocabulary()
 
     @property
     def db(self) -> sqlite3.Connection:
@@ -58,7 +60,7 @@ class Shelf:
         vectors = tuple(TagVector(tag, model, vector) for tag, vector in (meanings or {}).items())
         output = Output(TAGS, as_json(TagDigest(proposed, "generated", proposed)), tag_vectors=vectors)
         file = self.file(path)
-        content = self.database.write(lambda db: assign_tags(db, file, output, NOW))
+        content = self.database.write(lambda db: assign_tags(db, file, output, NOW, self.vocabulary))
         return json.loads(content or "null")
 
     def tags(self, path: str) -> list[str]:
@@ -243,3 +245,41 @@ def test_real_vectors_distinguish_synonyms_from_neighbours(shelf: Shelf) -> None
     for number, word in enumerate(words):
         shelf.propose(f"{number}.txt", word, meanings=meanings)
     assert shelf.known() == ["birthday cake", "car", "kubernetes", "tax return"]
+
+
+def test_a_tag_that_was_renamed_meanwhile_is_found_by_its_new_name(shelf: Shelf) -> None:
+    shelf.propose("a.txt", "invoice")
+    shelf.database.write(lambda db: db.execute("UPDATE tags SET name = 'bill' WHERE name = 'invoice'"))
+
+    assert shelf.propose("b.txt", "invoices", "bills")["tags"] == ["invoices", "bill"]
+
+
+def test_tags_of_a_transaction_that_was_undone_are_not_reused(shelf: Shelf) -> None:
+    near = {"invoice": random_vector(1)}
+    shelf.propose("a.txt", "rent", meanings={"rent": random_vector(2)})
+    shelf.propose("a.txt", "flat", meanings={"flat": random_vector(3)})
+    output = Output(
+        TAGS,
+        as_json(TagDigest(("invoice",), "generated", ("invoice",))),
+        tag_vectors=tuple(TagVector(tag, "m", vector) for tag, vector in near.items()),
+    )
+    file = shelf.file("b.txt")
+
+    def fail(db: sqlite3.Connection) -> None:
+        assign_tags(db, file, output, NOW, shelf.vocabulary)
+        raise RuntimeError("the disk is full")
+
+    with pytest.raises(RuntimeError):
+        shelf.database.write(fail)
+    shelf.propose("c.txt", "tax", meanings={"tax": random_vector(4)})  # as many tags as the other transaction added
+
+    later = shelf.propose("d.txt", "invoices", "account", meanings={"account": vector_near(random_vector(1), 0.97)})
+    assert later["tags"] == ["invoices", "account"]
+
+
+def test_a_tag_that_no_file_has_any_more_is_not_reused(shelf: Shelf) -> None:
+    shelf.propose("a.txt", "invoice")
+    shelf.propose("a.txt", "rent")
+
+    assert shelf.propose("b.txt", "invoices")["tags"] == ["invoices"]
+    assert shelf.known() == ["invoices", "rent"]

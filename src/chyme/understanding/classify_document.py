@@ -64,7 +64,7 @@ class ClassifyDocument(LanguageModelDigester):
     makes = Makes(Form.CLASSIFICATION)
     reads = (METADATA, "media-preview", *_LONG_TEXTS, *SPOKEN, *SUMMARIES)
     inputs = Inputs(artifacts=False, file_name=True)
-    runs = Runs(prepares=True)
+    runs = Runs(gathers=True, prepares=True)
     promises = Promises(falls_back=True)
 
     def __init__(self, language: LanguageSettings | None = None, seconds: float = 600.0) -> None:

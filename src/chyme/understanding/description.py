@@ -16,6 +16,7 @@ from chyme.understanding.edit_rules import Description, apply_edits
 from chyme.understanding.tables import edits, tags
 from chyme.understanding.tags.existing_tag_reuse import assign_tags
 from chyme.understanding.tags.names import TAG_EMBEDDINGS, TAGS, current_names
+from chyme.understanding.tags.vocabulary import TagVocabulary
 
 DESCRIBING = frozenset({*CLASSIFIERS, TAGS})
 MAX_MISDESCRIBED = 20  # files that are listed
@@ -26,10 +27,11 @@ class DescriptionRecorder(Recorder):
 
     def __init__(self, refresh_names: RefreshNames) -> None:
         self._refresh_names = refresh_names
+        self._vocabulary = TagVocabulary()
 
     def complete(self, db: Connection, completion: Completion, content: str | None) -> str | None:
         if completion.output.name == TAGS:
-            return assign_tags(db, completion.file, completion.output, completion.now)
+            return assign_tags(db, completion.file, completion.output, completion.now, self._vocabulary)
         if completion.output.name == TAG_EMBEDDINGS:
             for vector in completion.output.tag_vectors:
                 tags.set_missing_vector(db, vector)

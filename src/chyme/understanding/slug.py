@@ -27,7 +27,7 @@ class Slug(Digester):
     makes = Makes(Form.NAME)
     reads = CLASSIFIERS
     inputs = Inputs(artifacts=False, file_name=True)
-    runs = Runs(quick=True)
+    runs = Runs(quick=True, gathers=True)
 
     @property
     def fingerprint(self) -> str:

@@ -56,6 +56,12 @@ def names(db: Connection) -> list[str]:
     return [name for (name,) in db.execute("SELECT name FROM tags ORDER BY name")]
 
 
+def version(db: Connection) -> str:
+    """A value that differs after every change of the tags."""
+    row = db.execute("SELECT version FROM tag_version").fetchone()
+    return str(row[0])
+
+
 def in_use(db: Connection) -> list[str]:
     """Every tag that a file may have, from a digest or a person, in alphabetical order."""
     rows = db.execute(f"SELECT name FROM tags UNION SELECT name FROM ({_BY_HAND}) ORDER BY 1")
@@ -91,11 +97,13 @@ def set_vector(db: Connection, tag_id: int, meaning: TagVector) -> None:
     )
 
 
-def set_missing_vector(db: Connection, meaning: TagVector) -> None:
-    """The same for a tag by its name, if it has no vector or another model's."""
+def set_missing_vector(db: Connection, meaning: TagVector) -> bool:
+    """The same for a tag by its name, if it has no vector or another model's. Returns whether that was so."""
     found = by_name(db, meaning.tag)
-    if found is not None and found[1] != meaning.model:
-        set_vector(db, found[0], meaning)
+    if found is None or found[1] == meaning.model:
+        return False
+    set_vector(db, found[0], meaning)
+    return True
 
 
 def list_codes(db: Connection, model: str) -> list[TagBits]:
@@ -155,18 +163,23 @@ def of_file(db: Connection, file_id: int) -> list[str]:
     return [name for (name,) in rows]
 
 
-def set_file_tags(db: Connection, file_id: int, ids: Sequence[int]) -> None:
-    """Give the file these tags, in this order, and no others; delete tags that no file has any more."""
+def set_file_tags(db: Connection, file_id: int, ids: Sequence[int]) -> bool:
+    """Give the file these tags, in this order, and no others; delete tags that no file has any more.
+
+    Returns whether any may have been deleted.
+    """
     rows = db.execute("SELECT tag_id FROM file_tags WHERE file_id = ? ORDER BY ordinal, tag_id", (file_id,))
     old_ids = [tag_id for (tag_id,) in rows]
     if old_ids == list(ids):
-        return
+        return False
     db.execute("DELETE FROM file_tags WHERE file_id = ?", (file_id,))
     db.executemany(
         "INSERT INTO file_tags (file_id, tag_id, ordinal) VALUES (?, ?, ?)",
         [(file_id, tag_id, ordinal) for ordinal, tag_id in enumerate(ids)],
     )
-    delete_unused(db, set(old_ids).difference(ids))
+    removed = set(old_ids).difference(ids)
+    delete_unused(db, removed)
+    return bool(removed)
 
 
 def delete_unused(db: Connection, tag_ids: Collection[int]) -> None:

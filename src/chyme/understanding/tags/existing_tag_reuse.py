@@ -13,44 +13,51 @@ from chyme.understanding.classification.result import MAX_TAGS
 from chyme.understanding.tables import tags
 from chyme.understanding.tags.digest import as_json, from_json
 from chyme.understanding.tags.names import apply_rules
-from chyme.understanding.tags.same_meaning import TagBits, find_same_meaning, nearest, sign_bits
+from chyme.understanding.tags.same_meaning import find_same_meaning
+from chyme.understanding.tags.vocabulary import TagVocabulary
 
 
-def assign_tags(db: Connection, file: File, output: Output, now: str) -> str | None:
+def assign_tags(
+    db: Connection, file: File, output: Output, now: str, vocabulary: TagVocabulary | None = None
+) -> str | None:
     """Assign the proposed tags to the file, or tags of the vault in their place; returns the content to store.
 
     Two files that propose the same new tag share it: the second one finds the tag that the first one created.
+    `vocabulary` is what was read of the vault's tags for earlier files.
     """
     tag_digest = from_json(output.content)
     if tag_digest is None:
         tags.set_file_tags(db, file.id, ())
         return output.content
-    vocabulary = _Vocabulary(db, {vector.tag: vector for vector in output.tag_vectors}, now)
+    vocabulary = vocabulary or TagVocabulary()
+    vocabulary.refresh(db)
+    chooser = _TagChooser(db, vocabulary, {vector.tag: vector for vector in output.tag_vectors}, now)
     chosen: dict[str, int] = {}
     reused: dict[str, str] = {}
     for proposed in tag_digest.proposed:
         if len(chosen) == MAX_TAGS:
             break
-        found = vocabulary.tag_for(proposed)
+        found = chooser.tag_for(proposed)
         if found is None:
             continue
         name, tag_id = found
         chosen.setdefault(name, tag_id)
         if name != proposed:
             reused[proposed] = name
-    tags.set_file_tags(db, file.id, list(chosen.values()))
+    deleted = tags.set_file_tags(db, file.id, list(chosen.values()))
+    vocabulary.save_version(db, deleted)
     return as_json(replace(tag_digest, tags=tuple(chosen), reused=reused))
 
 
-class _Vocabulary:
-    """The vault's tags while tags are assigned to one file."""
+class _TagChooser:
+    """Chooses the tags of one file among those of the vault."""
 
-    def __init__(self, db: Connection, vectors: dict[str, TagVector], now: str) -> None:
+    def __init__(self, db: Connection, vocabulary: TagVocabulary, vectors: dict[str, TagVector], now: str) -> None:
         self._db = db
+        self._vocabulary = vocabulary
         self._vectors = vectors
         self._now = now
         self._rules = tags.rules(db)
-        self._codes: dict[str, list[TagBits]] = {}  # by model
 
     def tag_for(self, proposed: str) -> tuple[str, int] | None:
         """The tag to assign for a proposed one, with its id; None if people banned it."""
@@ -74,8 +81,8 @@ class _Vocabulary:
         found = tags.by_name(self._db, name)
         if found is None:
             return None
-        if name in self._vectors:
-            tags.set_missing_vector(self._db, self._vectors[name])
+        if name in self._vectors and tags.set_missing_vector(self._db, self._vectors[name]):
+            self._vocabulary.forget_codes(self._vectors[name].model)
         return name, found[0]
 
     def _find_variant(self, name: str) -> str | None:
@@ -83,31 +90,23 @@ class _Vocabulary:
         key = comparison_key(name)
         if key in self._ruled_spellings:
             return self._ruled_spellings[key]
-        return self._spellings.get(key, name)
+        return self._vocabulary.name_of(key) or name
 
     def _find_same_meaning(self, name: str) -> str | None:
         tag_vector = self._vectors.get(name)
         if tag_vector is None:
             return None
-        normalised = normalise(tag_vector.vector)
-        if tag_vector.model not in self._codes:
-            self._codes[tag_vector.model] = tags.list_codes(self._db, tag_vector.model)
-        near = nearest(sign_bits(normalised), self._codes[tag_vector.model])
-        found = find_same_meaning(name, normalised, tags.list_with_vectors(self._db, near))
+        near = self._vocabulary.near(self._db, tag_vector)
+        if not near:
+            return None
+        found = find_same_meaning(name, normalise(tag_vector.vector), tags.list_with_vectors(self._db, near))
         return found.name if found else None
 
     def _add(self, name: str) -> int:
         vector = self._vectors.get(name)
         tag_id = tags.add(self._db, name, vector, self._now)
-        self._spellings.setdefault(comparison_key(name), name)
-        if vector is not None and vector.model in self._codes:
-            self._codes[vector.model].append((tag_id, sign_bits(normalise(vector.vector))))
+        self._vocabulary.add(name, tag_id, vector)
         return tag_id
-
-    @cached_property
-    def _spellings(self) -> dict[str, str]:
-        """Every tag by its comparison key."""
-        return {comparison_key(name): name for name in tags.names(self._db)}
 
     @cached_property
     def _ruled_spellings(self) -> dict[str, str | None]:
