@@ -1,20 +1,24 @@
-"""What it costs to hand a tiny task to a warm child and hear its answer."""
+"""What it costs to start a child, and to hand a tiny task to a warm one and hear its answer."""
 
 from __future__ import annotations
 
 import os
+import resource
 import time
 from pathlib import Path
 
 from bench.figures import Figure, Sizes, Tell, percentile
 from bench.plain_loop import identified
 from bench.processes import family_of
+from chyme.core.children.child import Child, ChildConfig
 from chyme.core.children.places import Family
-from chyme.core.children.runner import Runner
+from chyme.core.children.runner import NOBODY, Runner
 from chyme.core.children.task import Task
+from chyme.core.children.template import Stock, Template
 from chyme.model import Limits
 
 ROUNDS = 2000
+STARTS = 6
 
 
 def measure(sizes: Sizes, folder: Path, tell: Tell) -> None:
@@ -25,7 +29,8 @@ def measure(sizes: Sizes, folder: Path, tell: Tell) -> None:
     scratch = folder / "scratch"
     scratch.mkdir()
     fd = os.open(path, os.O_RDONLY)
-    runner = Runner("chyme.digesters:in_child", {}, {"text": Family(1, 1 << 30)})
+    families = {"text": Family(1, 1 << 30)}
+    runner = Runner("chyme.digesters:in_child", {}, families, preload="chyme.digesters:preload")
     task = Task("search-keyword", identified(path), fd, (), scratch)
     limits = Limits(30.0, 30.0, 1 << 30)
     try:
@@ -48,3 +53,31 @@ def measure(sizes: Sizes, folder: Path, tell: Tell) -> None:
     tell(Figure("round trip, median", 1000 * percentile(walls, 0.5), "ms", "wall"))
     tell(Figure("round trip, p99", 1000 * percentile(walls, 0.99), "ms", "wall"))
     tell(Figure("start of a child and first task", start, "s", "wall"))
+    _measure_starts(tell)
+
+
+def _measure_starts(tell: Tell) -> None:
+    """Children started by themselves against copies of a template that has loaded language model and embedder."""
+    config = ChildConfig("chyme.digesters:in_child", {}, (), NOBODY, 1 << 30, 1 << 28, 60.0)
+    template = Template()
+    stock = Stock("chyme.digesters:preload", {}, ("text", "embedding", "meaning"))
+
+    def start(source: Template | None) -> float:
+        """CPU of a child until it is ready, and of its template."""
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        spent = sum(usage.cpu for usage in family_of(os.getpid()))
+        child = Child(config, None, source, stock)
+        child.wait_until_ready()
+        used = sum(usage.cpu for usage in family_of(os.getpid())) - spent
+        child.dispose()
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return max(used, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+
+    try:
+        start(template)  # which loads what is shared
+        fresh, copied = (min(start(source) for _ in range(STARTS)) for source in (None, template))
+    finally:
+        template.close()
+    tell(Figure("CPU to start a child by itself", 1000 * fresh, "ms", "Python and imports, no model"))
+    tell(Figure("CPU to copy one from the template", 1000 * copied, "ms", "with language model and embedder"))
+    tell(Figure("a copy against a start", copied / fresh, "×", "in one run"))

@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from chyme.core.children.child import Child, ChildConfig, ChildNotStarted, TaskNotTaken
 from chyme.core.children.isolation import Isolation
-from chyme.core.children.launcher import shared_launcher
+from chyme.core.children.launcher import ChildLauncher, shared_launcher
 from chyme.core.children.places import Family, Places, choose_surplus
 from chyme.core.children.process import read_memory
 from chyme.core.children.task import MAX_BATCH_TASKS, Answer, Task
@@ -70,9 +70,10 @@ class Runner:
         preload: str = "",
         cores: int | None = None,
         memory_bytes: int | None = None,
+        launcher: ChildLauncher | None = None,
     ) -> None:
         """`preload` loads what children share (see `Stock`); `cores` limits how many compute at once, `memory_bytes`
-        what all of them use together."""
+        what all of them use together. Runners share the launcher of this process unless they are given another."""
         folders = tuple(str(folder.absolute()) for folder in import_from)
         self._child_config = ChildConfig(
             entry, config, folders, run_as, scratch_bytes, answer_bytes, start_seconds=start_seconds
@@ -82,7 +83,7 @@ class Runner:
         self._memory_bytes = memory_bytes
         self._connection_server = connection_server
         self._preload = preload
-        self._launcher = shared_launcher()
+        self._launcher = launcher or shared_launcher()
         self._lock = threading.Lock()
         self._closed = False
         self._slots: list[_Slot] = []

@@ -1,0 +1,66 @@
+"""Which tasks may run now, and which idle children make room for them."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from chyme.core.children.places import Family, Places, choose_surplus
+
+GIGABYTE = 1 << 30
+FAMILIES = {
+    "documents": Family(2, GIGABYTE),
+    "pictures": Family(2, GIGABYTE),
+    "text": Family(2, GIGABYTE, quick=True),
+    "web": Family(4, GIGABYTE, waits=True),
+}
+
+
+@pytest.mark.parametrize(
+    ("family", "running", "expected"),
+    [
+        ("documents", {}, True),
+        ("documents", {"pictures": 1}, True),
+        ("documents", {"pictures": 2}, False),  # every core computes
+        ("documents", {"documents": 1, "text": 1}, False),
+        ("text", {"pictures": 2}, True),  # quick work has a place of its own
+        ("text", {"pictures": 1, "text": 1}, False),
+        ("text", {"pictures": 2, "text": 1}, False),
+        ("web", {"pictures": 2, "text": 1}, True),  # waiting needs no core
+        ("web", {"web": 4}, False),
+        ("documents", {"web": 4}, True),
+    ],
+)
+def test_as_many_tasks_compute_as_there_are_cores(family: str, running: dict[str, int], expected: bool) -> None:
+    assert Places(FAMILIES, cores=2).has_room(family, Counter(running)) is expected
+
+
+def test_without_a_number_of_cores_only_the_families_limit_their_tasks() -> None:
+    places = Places(FAMILIES)
+
+    assert places.has_room("documents", Counter(pictures=2, documents=1))
+    assert not places.has_room("documents", Counter(documents=2))
+    assert places.max_living is None
+
+
+def test_children_that_wait_are_not_counted_against_the_cores() -> None:
+    assert Places(FAMILIES, cores=2).max_living == 2 + 1 + 4
+
+
+@pytest.mark.parametrize(
+    ("idle", "living", "max_living", "used", "budget", "expected"),
+    [
+        ([10, 10], 3, None, 100, None, 0),
+        ([10, 10], 3, 4, 100, None, 0),
+        ([10, 10], 4, 4, 100, None, 1),  # room for one more
+        ([10, 10], 3, None, 100, 95, 1),
+        ([10, 10], 3, None, 100, 85, 2),
+        ([10, 10], 3, None, 100, 50, 2),  # all of them, and it is still too much
+        ([], 3, 3, 100, 50, 0),
+    ],
+)
+def test_idle_children_end_until_there_is_room(
+    idle: list[int], living: int, max_living: int | None, used: int, budget: int | None, expected: int
+) -> None:
+    assert choose_surplus(idle, living, max_living, used, budget) == expected

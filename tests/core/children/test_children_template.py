@@ -1,0 +1,200 @@
+"""Children are copies of a template that has loaded what they share; without it they start by themselves."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from children_world import AMPLE, FAMILY, HERE, MEGABYTE, MakeTask, gone, wait_until
+
+from chyme.core.children import launcher
+from chyme.core.children.launcher import ChildLauncher
+from chyme.core.children.places import Family
+from chyme.core.children.runner import Runner
+from chyme.core.children.template import CLONE_CALL
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(CLONE_CALL is None, reason="children are not copied on this kind of machine"),
+]
+
+
+class World:
+    """Runners with a launcher, and so a template, of their own."""
+
+    def __init__(self, make_task: MakeTask) -> None:
+        self.launcher = ChildLauncher()
+        self._make_task = make_task
+        self._runners: list[Runner] = []
+
+    def runner(self, config: dict[str, object] | None = None, **more: Any) -> Runner:
+        families = more.pop("families", {"text": FAMILY, "embedding": FAMILY})
+        stock = "template_stock:preload"
+        runner = Runner("template_stock:digesters", config or {}, families, preload=stock, launcher=self.launcher, **more)
+        self._runners.append(runner)
+        return runner
+
+    def show(self, runner: Runner, family: str = "text") -> dict[str, Any]:
+        shown: dict[str, Any] = json.loads(runner.run(self._make_task("show"), family, AMPLE)[0].content or "")
+        return shown
+
+    @property
+    def template(self) -> int:
+        pid = self.launcher.template.pid
+        assert pid is not None
+        return pid
+
+    def close(self) -> None:
+        for runner in self._runners:
+            runner.close()
+        self.launcher.template.close()
+
+
+@pytest.fixture
+def world(make_task: MakeTask, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
+    monkeypatch.setenv("PYTHONPATH", os.fspath(HERE))
+    world = World(make_task)
+    yield world
+    world.close()
+
+
+def test_a_child_has_what_the_template_loaded_and_is_our_own_child(world: World) -> None:
+    shown = world.show(world.runner())
+
+    assert shown["by"] == world.template != shown["pid"]
+    assert shown["parent"] == os.getpid()
+
+
+def test_what_is_loaded_is_loaded_once_for_all_children_of_a_pool(world: World) -> None:
+    pooled = {name: Family(1, 1 << 30, pool="small") for name in ("text", "embedding")}
+    runner = world.runner(families=pooled)
+
+    with ThreadPoolExecutor(2) as pool:
+        shown = list(pool.map(lambda family: world.show(runner, family), pooled))
+
+    assert [one["families"] for one in shown] == [["text", "embedding"]] * 2
+    assert {one["by"] for one in shown} == {world.template}
+
+
+def test_a_child_has_no_descriptor_of_the_template_or_of_other_children(world: World) -> None:
+    runner = world.runner()
+    first = world.show(runner)
+    os.kill(first["pid"], signal.SIGKILL)
+    second = world.show(runner)
+
+    for shown in (first, second):
+        kinds = sorted(target.partition(":")[0] for target in shown["descriptors"].values())
+        files = [kind for kind in kinds if kind.startswith("/")]
+        assert kinds.count("socket") == 1
+        assert kinds.count("pipe") == 2  # what it prints, twice
+        assert len(files) == 3  # /dev/null, its scratch folder, its file
+
+
+def test_a_template_that_was_killed_is_started_again(world: World) -> None:
+    runner = world.runner()
+    before = world.show(runner)
+    os.kill(world.template, signal.SIGKILL)
+    os.kill(before["pid"], signal.SIGKILL)
+
+    after = world.show(runner)
+    os.kill(after["pid"], signal.SIGKILL)
+
+    assert after["pid"] != before["pid"]
+    assert world.show(runner)["by"] == world.template != before["by"]
+
+
+def test_children_go_on_when_their_template_ends(world: World) -> None:
+    runner = world.runner()
+    before = world.show(runner)
+
+    os.kill(world.template, signal.SIGKILL)
+
+    assert world.show(runner)["pid"] == before["pid"]
+
+
+@pytest.mark.parametrize("trouble", ["fails", "starts a thread", "dies"])
+def test_a_child_starts_without_what_cannot_be_loaded(world: World, trouble: str) -> None:
+    shown = world.show(world.runner({trouble: True}))
+
+    assert shown["by"] is None
+    assert shown["parent"] == os.getpid()
+
+
+def test_children_are_not_copied_any_more_after_a_library_started_a_thread(world: World) -> None:
+    world.show(world.runner({"starts a thread": True}))
+
+    assert world.launcher.template.pid is None
+    assert world.show(world.runner())["by"] is None
+
+
+def test_what_is_needed_soon_is_loaded_in_advance(world: World) -> None:
+    runner = world.runner()
+
+    runner.preload(["text"])
+
+    wait_until(lambda: world.launcher.template.pid)
+    assert world.show(runner)["by"] == world.template
+
+
+def test_the_template_ends_when_it_is_closed(world: World) -> None:
+    world.show(world.runner())
+    pid = world.template
+
+    world.close()
+
+    wait_until(lambda: gone(pid))
+
+
+def test_no_more_children_live_than_cores_and_one(world: World) -> None:
+    names = ("text", "embedding", "pages", "media")
+    runner = world.runner(families=dict.fromkeys(names, FAMILY), cores=1)
+
+    for name in names:
+        world.show(runner, name)
+
+    assert [child.family for child in runner.snapshot().children] == ["pages", "media"]
+
+
+def test_idle_children_end_when_all_together_use_too_much_memory(world: World) -> None:
+    runner = world.runner(memory_bytes=1)
+
+    for name in ("text", "embedding", "text"):
+        world.show(runner, name)
+
+    assert [child.family for child in runner.snapshot().children] == ["text"]
+
+
+def test_a_task_waits_while_running_ones_use_too_much_memory(make_task: MakeTask) -> None:
+    families = {"parsers": Family(2, 512 * MEGABYTE)}
+    runner = Runner("children_digesters:digesters", {}, families, import_from=[HERE], memory_bytes=1)
+    try:
+        with ThreadPoolExecutor(2) as pool:
+            first = pool.submit(runner.run, make_task("slow", name="1.0"), "parsers", AMPLE)
+            wait_until(lambda: any(child.busy_with for child in runner.snapshot().children))
+            second = pool.submit(runner.run, make_task("pid"), "parsers", AMPLE)
+            wait_until(lambda: runner.snapshot().waiting == 1)
+
+            assert not second.done()
+            first.result()
+            assert second.result()
+    finally:
+        runner.close()
+
+
+def test_all_runners_of_a_process_share_one_launcher() -> None:
+    assert launcher.shared_launcher() is launcher.shared_launcher()
+
+
+def test_only_the_environment_that_children_may_see_reaches_the_template(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "secret")
+    world.show(world.runner())
+
+    assert "OPENAI_API_KEY" not in Path(f"/proc/{world.template}/environ").read_text(encoding="utf-8")
