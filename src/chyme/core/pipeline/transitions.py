@@ -174,7 +174,7 @@ def record(
         return None, file_pass
     file = files.by_id(db, attempt.file.id)
     if file is not None and file.generation == attempt.file.generation:
-        rows = digests.of_file(db, file.id)
+        rows = digests.of_outputs(db, file.id, attempt.digester.outputs)
         for name, verdict, prepared in verdicts:
             row = rows.get(name)
             if row is None or row.run_id != attempt.run_id:

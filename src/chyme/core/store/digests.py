@@ -50,6 +50,15 @@ def of_file(db: Connection, file_id: int) -> dict[str, Digest]:
     return {digest.digester: digest for digest in map(_from_row, rows)}
 
 
+def of_outputs(db: Connection, file_id: int, outputs: Sequence[str]) -> dict[str, Digest]:
+    """The digests of these outputs of a file, by output name."""
+    marks = ", ".join("?" * len(outputs))
+    rows = db.execute(
+        f"SELECT {_COLUMNS} FROM digests WHERE file_id = ? AND digester IN ({marks})", (file_id, *outputs)
+    )
+    return {digest.digester: digest for digest in map(_from_row, rows)}
+
+
 def content(db: Connection, file_id: int, digester: str, max_characters: int | None = None) -> str | None:
     """The content, or only its first `max_characters` characters."""
     part = "content" if max_characters is None else "substr(content, 1, :most)"
