@@ -16,7 +16,10 @@ from numpy.typing import NDArray
 from bench.figures import Figure, Sizes, Tell, remark, warn
 from bench.packaged_minilm import PackagedMiniLm, fetched
 from bench.tag_pairs import ONE, TWO
-from chyme.models.embedding.minilm import NUMBERS, VOCABULARY, EmbeddingSettings, MiniLm
+from chyme.core.children.frames import InlineBulk
+from chyme.core.children.serialization import decode_outputs, encode_output
+from chyme.model import Output, TagVector
+from chyme.models.embedding.minilm import NUMBERS, VOCABULARY, EmbeddingSettings, MiniLm, load_minilm
 from chyme.models.embedding.passage_embedder import PassageEmbedding, load_passage_embedder
 from chyme.models.weights.catalog import EMBEDDING, MULTILINGUAL
 from chyme.models.weights.folder import path_of
@@ -29,7 +32,7 @@ from chyme.understanding.tags.same_meaning import (
     may_be_one,
     sign_bits,
 )
-from chyme.understanding.tags.vectors import EMBEDDING_TEMPLATE, vectors_of
+from chyme.understanding.tags.vectors import EMBEDDING_TEMPLATE, TagCache, vectors_of
 
 Matrix = NDArray[numpy.float64]
 DOCS = Path(__file__).resolve().parents[1] / "docs"
@@ -39,7 +42,10 @@ CORES = 2
 ROUNDS = 5  # of both embedders in turn, so that whatever else runs here slows both
 THRESHOLDS = (0.80, 0.84, 0.86, 0.88, 0.90, 0.92, 0.94)
 CROWD = 5000  # tags among which the nearest are sought
-# Loads the embedder in a process of its own and tells how long that took, in seconds, and its private memory, in bytes.
+LENGTHS = (8, 16, 64, 128, 200, 256)  # tokens of a text
+TAG_FILES = 32  # files whose tags go through a child together
+# Loads the embedder in a process of its own and tells how long that took, in seconds and CPU seconds, and its private
+# memory, in bytes.
 ALONE = """
 import time
 began = time.perf_counter()
@@ -49,7 +55,7 @@ embedder = load_passage_embedder(PassageEmbedding(sys.argv[1]))
 embedder.embed(["the rent is paid on the third of each month, says the contract. " * 20])
 spent = time.perf_counter() - began
 from bench.processes import private_bytes
-print(spent, private_bytes(os.getpid()))
+print(spent, time.process_time(), private_bytes(os.getpid()))
 """
 
 
@@ -71,6 +77,8 @@ def measure(_sizes: Sizes, folder: Path, tell: Tell) -> None:
     tell(Figure("cosine to the exact vectors, lowest", float(alike.min()), "", "", at_least=0.99))
     _tell_packaged(ours, exact, passages, vocabulary, folder, tell)
     _tell_short(MiniLm(weights / NUMBERS, vocabulary), tell)
+    _tell_lengths(MiniLm(weights / NUMBERS, vocabulary), tell)
+    _tell_tag_vectors(tell)
     _tell_alone("minilm", tell)
     _tell_multilingual(passages, tell)
     _tell_tags(tell)
@@ -115,13 +123,53 @@ def _tell_short(ours: MiniLm, tell: Tell) -> None:
     tell(Figure("short texts together against alone", speeds["together"] / speeds["alone"], "x", how, at_least=1.2))
 
 
+def _tell_lengths(ours: MiniLm, tell: Tell) -> None:
+    """What a token costs in texts of several lengths: attention compares every token with every other."""
+    costs = {}
+    for length in LENGTHS:
+        text = "rent " * (length - 2)
+        costs[length] = _least_cpu(lambda text=text: ours.rows([text])) / length  # type: ignore[misc]
+    how = ", ".join(f"{1e6 * cost:.0f} at {length}" for length, cost in costs.items())
+    tell(Figure("CPU of a token in a text of 200", 1e6 * costs[200], "us", f"one text in a run; {how}"))
+
+
+def _tell_tag_vectors(tell: Tell) -> None:
+    """What the vectors of a file's tags cost, from the tags to the values that the server stores."""
+    tags = sorted({tag for pair in (*ONE, *TWO) for tag in pair})
+    files = [tuple(tags[start : start + 3]) for start in range(0, 3 * TAG_FILES, 3)]
+
+    def embed_and_send(files_at_once: int) -> None:
+        for start in range(0, TAG_FILES, files_at_once):
+            some = list(itertools.chain.from_iterable(files[start : start + files_at_once]))
+            embedder = load_minilm(EmbeddingSettings())
+            vectors = TagCache(embedder.embed).embed(some)
+            found = tuple(TagVector(tag, embedder.model, vector) for tag, vector in zip(some, vectors, strict=True))
+            bulk: list[bytes] = []
+            row = encode_output(Output("tags", "{}", tag_vectors=found), bulk)
+            decode_outputs([row], ("tags",), InlineBulk(b"".join(bulk)))
+
+    together, alone = (1000 * _least_cpu(lambda n=n: embed_and_send(n)) / TAG_FILES for n in (TAG_FILES, 1))  # type: ignore[misc]
+    tell(Figure("CPU of the vectors of a file's tags", together, "ms", f"3 new tags; {alone:.1f} ms for a file alone"))
+
+
+def _least_cpu(work: Callable[[], object]) -> float:
+    """CPU seconds, the least of several rounds."""
+    spent = []
+    for _ in range(2 * ROUNDS):
+        began = time.process_time()
+        work()
+        spent.append(time.process_time() - began)
+    return min(spent)
+
+
 def _tell_alone(engine: str, tell: Tell) -> None:
     told = [
         subprocess.run([sys.executable, "-c", ALONE, engine], capture_output=True, text=True, check=True).stdout.split()
         for _ in range(3)
     ]
-    seconds, memory = (min(float(one[part]) for one in told) for part in (0, 1))
+    seconds, processor, memory = (min(float(one[part]) for one in told) for part in range(3))
     tell(Figure(f"loading and a first text, {engine}", seconds, "s", "a new process, libraries and check included"))
+    tell(Figure(f"CPU of that, {engine}", processor, "s", "imports of Python and numpy included"))
     tell(Figure(f"private memory, {engine}", memory / 2**20, "MB", "of a process that embeds"))
 
 

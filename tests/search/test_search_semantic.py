@@ -128,7 +128,7 @@ def test_the_title_comes_before_every_passage_and_is_no_part_of_it(plain: PlainM
     output, _ = digest(source_with_outputs(doc_to_markdown=f"{text}\n\n{'It is kept. ' * 9}"), digester_with(plain))
 
     assert len(output.passages) > 1
-    assert plain.batches == [[f"Lease of a flat\n{passage.text}" for passage in output.passages]]
+    assert plain.batches == [[f"Lease of a flat\n{passage.text.removeprefix('# ')}" for passage in output.passages]]
     assert output.passages[0].text.startswith("# Lease of a flat")
 
 
@@ -199,7 +199,8 @@ def test_a_long_title_is_cut(plain: PlainModel) -> None:
 
 
 def test_the_vectors_come_in_the_order_of_the_passages(plain: PlainModel) -> None:
-    output, content = digest(TextSource("one two six. " * 60), digester_with(plain))
+    text = " ".join(f"one two number {number}." for number in range(60))
+    output, content = digest(TextSource(text), digester_with(plain))
 
     assert output.embedded is not None
     assert len(output.passages) > 5
@@ -295,8 +296,42 @@ def test_many_files_are_embedded_in_one_go_and_each_gets_its_own(plain: PlainMod
     assert len(plain.batches) == 1
 
 
+def test_of_equal_passages_only_one_is_embedded_and_all_get_its_vector(plain: PlainModel) -> None:
+    page = "one two six. " * 4
+    text = f"{page}\n\n{'other words. ' * 6}\n\n{page}"
+    starts = (0, text.index("other"), text.rindex("\n\n") + 2)
+    places = tuple(Place(start, len(text), page=number) for number, start in enumerate(starts, 1))
+    source = source_with_outputs(doc_to_markdown=text)
+    source.inputs["doc-to-markdown"] = replace(source.inputs["doc-to-markdown"], places=places)
+    (output,) = digester_with(plain).digest(source)
+    together = digester_with(plain).digest_many([source, source])
+
+    assert [passage.text for passage in output.passages] == [
+        page.strip(),
+        "other words. " * 5 + "other words.",
+        page.strip(),
+    ]
+    assert output.embedded is not None
+    (embedded,) = plain.batches[:1]
+    assert len(embedded) == 2
+    size = PlainModel.dimension * 4
+    first, second, third = (output.embedded.vectors[start : start + size] for start in range(0, 3 * size, size))
+    assert first == third == struct.pack("<2f", 1.0, len(embedded[0]))
+    assert second == struct.pack("<2f", 1.0, len(embedded[1]))
+    assert together == [[output], [output]]
+    assert plain.batches[1] == embedded
+
+
+def test_the_model_reads_tables_without_their_lines_and_the_passage_keeps_them(plain: PlainModel) -> None:
+    table = "| Country | Capital |\n|---|---|\n| Austria | Vienna |"
+    (output,) = digester_with(plain).digest(source_with_outputs(doc_to_markdown=table))
+
+    assert [passage.text for passage in output.passages] == [table]
+    assert [text.rpartition("Capital")[2].split() for text in plain.batches[0]] == [["Austria", "Vienna"]]
+
+
 def test_a_long_text_reports_its_progress(plain: PlainModel) -> None:
-    source = TextSource("one two six. " * 2000)
+    source = TextSource(" ".join(f"one two number {number}." for number in range(2000)))
     digest(source, digester_with(plain, 1000))
     assert source.reported_progress == sorted(source.reported_progress)
     assert (len(source.reported_progress), source.reported_progress[-1]) == (len(plain.batches), 1.0)
@@ -349,7 +384,9 @@ def test_a_service_receives_the_passages_that_a_child_has_cut(tmp_path: Path) ->
         digester = SearchSemantic(replace(ENDPOINT, url=server.url))
         source = replace(
             source_with_outputs(
-                Kind.URL, url_crawl_content="α two six. " * 60, url_metadata='{"title": "Two of them"}'
+                Kind.URL,
+                url_crawl_content=" ".join(f"α two {number}." for number in range(60)),
+                url_metadata='{"title": "Two of them"}',
             ),
             scratch=tmp_path,
         )

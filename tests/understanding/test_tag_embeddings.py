@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -18,7 +19,9 @@ from chyme.model import File, Kind, Output, Stamp, Upstream
 from chyme.models.embedding.minilm import DIMENSION, MODEL, EmbeddingSettings
 from chyme.models.weights.catalog import EMBEDDING
 from chyme.models.weights.folder import path_of
+from chyme.understanding.tags.names import TAGS_EMBEDDED_BEFORE
 from chyme.understanding.tags.tag_embeddings import MAX_TAGS, TagEmbeddings
+from chyme.understanding.tags.vectors import TagCache
 
 pytestmark = pytest.mark.slow
 
@@ -28,6 +31,7 @@ class Tagged(StaysHome):
     """A file after its tags were found."""
 
     upstream: Upstream | None
+    before: Upstream | None = None
     file: File = File(1, "lease.pdf", "lease.pdf", Kind.DOCUMENT, "", Stamp("1", "1", 1, 0), "hash", 1)  # noqa: RUF009
     scratch: Path = Path()
 
@@ -35,7 +39,7 @@ class Tagged(StaysHome):
         return io.BytesIO()
 
     def output(self, name: str) -> Upstream | None:
-        return self.upstream if name == "tags" else None
+        return {"tags": self.upstream, TAGS_EMBEDDED_BEFORE: self.before}.get(name)
 
     def progress(self, fraction: float) -> None:
         pass
@@ -96,6 +100,28 @@ def test_a_file_without_tags_has_no_content_and_needs_no_model(upstream: Upstrea
     assert (output.content, output.tag_vectors) == (None, ())
 
 
+def embedded_before(**models: str) -> Upstream:
+    return upstream(TAGS_EMBEDDED_BEFORE, json.dumps(models))
+
+
+@pytest.mark.usefixtures("weights")
+def test_only_tags_without_a_vector_of_this_model_are_embedded() -> None:
+    source = tagged("lease", "munich", "rent", "契約")
+    source.before = embedded_before(lease=MODEL, rent="another model")
+    output, content = digest(source)
+
+    assert [vector.tag for vector in output.tag_vectors] == ["munich", "rent"]
+    assert content == digest(tagged("lease", "munich", "rent", "契約"))[1]
+
+
+def test_a_file_whose_tags_all_have_vectors_needs_no_model(tmp_path: Path) -> None:
+    source = tagged("lease", "munich")
+    source.before = embedded_before(lease=MODEL, munich=MODEL)
+    output, content = digest(source, TagEmbeddings(EmbeddingSettings(str(tmp_path))))
+
+    assert (content["tags"], output.tag_vectors) == (2, ())
+
+
 def test_without_weights_it_says_how_to_get_them(tmp_path: Path) -> None:
     with pytest.raises(EngineUnavailable, match=r"lease\.pdf: .*run 'chyme weights embedding'"):
         digest(tagged("munich"), TagEmbeddings(EmbeddingSettings(str(tmp_path))))
@@ -116,3 +142,25 @@ def test_it_never_changes_a_documents_status_and_looks_at_every_file_but_others(
 @pytest.mark.usefixtures("weights")
 def test_the_recipe_changes_when_weights_appear(tmp_path: Path) -> None:
     assert TagEmbeddings().recipe != TagEmbeddings(EmbeddingSettings(str(tmp_path))).recipe
+
+
+class CountingEmbedder:
+    """Gives every text a vector of its length, and remembers the texts."""
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+
+    def embed(self, texts: Sequence[str]) -> list[tuple[float, ...]]:
+        self.texts += texts
+        return [(float(len(text)), 1.0) for text in texts]
+
+
+def test_a_tag_is_embedded_once_while_it_is_among_the_last_ones() -> None:
+    embedder = CountingEmbedder()
+    cache = TagCache(embedder.embed, size=3)
+
+    assert cache.embed(["rent", "lease"]) == [(21.0, 1.0), (22.0, 1.0)]
+    assert cache.embed(["munich", "rent"]) == [(23.0, 1.0), (21.0, 1.0)]
+    cache.embed(["garden"])  # "lease" was asked for longest ago
+    cache.embed(["rent", "munich", "lease"])
+    assert embedder.texts == [f"a document about {tag}" for tag in ("rent", "lease", "munich", "garden", "lease")]

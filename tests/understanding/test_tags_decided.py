@@ -24,7 +24,7 @@ from chyme.search.tables import file_terms
 from chyme.understanding.description import describe
 from chyme.understanding.tables import edits, tags
 from chyme.understanding.tags.digest import TagDigest, as_json
-from chyme.understanding.tags.names import TAG_EMBEDDINGS, TAGS, normalise_tag
+from chyme.understanding.tags.names import TAG_EMBEDDINGS, TAGS, TAGS_EMBEDDED_BEFORE, normalise_tag
 from chyme.understanding.tags.rename_merge_ban import VaultTags
 
 NOW = "2026-03-04T12:00:00.000000Z"
@@ -414,3 +414,19 @@ def test_a_vanished_file_does_not_count(vault: Tagging) -> None:
     (vault.bench.root / "one.txt").unlink()
     vault.drop("two.txt", "bill")
     assert [(tag.name, tag.files, tag.by_machine) for tag in vault.tags.list_all().tags] == [("bill", 1, 1)]
+
+
+def test_the_digester_of_vectors_is_not_asked_for_those_that_tags_brought_with_them(bench: Open) -> None:
+    asked: list[Any] = []
+
+    def remember(source: Source) -> list[Output]:
+        before = source.output(TAGS_EMBEDDED_BEFORE)
+        asked.append(json.loads(before.content or "null") if before else None)
+        return [Output(TAG_EMBEDDINGS, "{}")]
+
+    embedding = ScriptedDigester(TAG_EMBEDDINGS, remember, (TAGS,), reusable=False)
+    opened = bench(ScriptedDigester(TAGS, propose, reusable=False), embedding)
+    for name, text in (("a.txt", "rent\nlease"), ("b.txt", "")):
+        opened.process(opened.drop(name, text))
+
+    assert asked == [{"rent": "m", "lease": "m"}, None]

@@ -158,6 +158,14 @@ def test_a_tag_without_a_vector_gets_one_when_it_is_known(shelf: Shelf) -> None:
     assert meaning.model == "newer"
 
 
+def test_the_tags_of_a_file_that_have_vectors_are_listed_with_their_models(shelf: Shelf) -> None:
+    shelf.propose("a.txt", "car", "rent", meanings={"car": random_vector(1)})
+    shelf.propose("b.txt", "garden", meanings={"garden": random_vector(2)}, model="other")
+
+    assert tags.models_of_file(shelf.db, shelf.file("a.txt").id) == {"car": "m"}
+    assert tags.models_of_file(shelf.db, shelf.file("b.txt").id) == {"garden": "other"}
+
+
 def test_decisions_of_persons_apply_to_every_spelling(shelf: Shelf) -> None:
     for name, becomes in (("bill", "invoice"), ("receipt", "bill"), ("page", None), ("leaf", "page")):
         shelf.rule(name, becomes)

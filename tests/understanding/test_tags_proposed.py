@@ -142,6 +142,22 @@ def test_tags_have_vectors_where_the_embedder_is_installed(tmp_path: Path) -> No
     assert "soil" in {vector.tag for vector in output.tag_vectors}
 
 
+def test_files_that_share_a_run_get_the_tags_and_vectors_they_get_alone(tmp_path: Path) -> None:
+    texts = {"garden.md": GARDEN, "empty.md": "", "frost.md": "# Frost\n\nFrost kills seedlings. Frost comes at night."}
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+    sources = [source_of(tmp_path / name) for name in texts]
+
+    together = Tags().digest_many(sources)
+
+    for source, outputs in zip(sources, together, strict=True):
+        (alone,) = Tags().digest(source)
+        assert isinstance(outputs, list)
+        (output,) = outputs
+        assert output.content == alone.content
+        assert [vector.tag for vector in output.tag_vectors] == [vector.tag for vector in alone.tag_vectors]
+
+
 def test_long_texts_are_bounded_and_every_kind_but_other_has_tags(tmp_path: Path) -> None:
     digester = Tags()
     assert digester.max_text == MAX_INPUT_CHARS

@@ -6,6 +6,7 @@ import functools
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
 from chyme.digester import Digester, Inputs, Promises, Runs, Source
 from chyme.errors import ChildCrashed, DigestError, EngineUnavailable
@@ -20,6 +21,7 @@ from chyme.search.passage_hashes import (
     text_hash,
 )
 from chyme.search.searchable_texts import FILE, SEARCHED_FORMS, TEXT_LIMIT, Texts, texts_of
+from chyme.text.markup_removal import remove_markup
 from chyme.text.passages import CHARACTERS_PER_TOKEN, cut_passages, estimate_tokens, has_word
 from chyme.understanding.classification.document_rules import own_title
 from chyme.understanding.classification.picture_rules import own_picture_title
@@ -63,10 +65,10 @@ class _CutText:
     title: str = ""
     reusable: ReusablePassages = NO_REUSABLE_PASSAGES
 
-    @property
-    def texts(self) -> list[str]:
-        """The new passages as the model reads them, with the title first, which says what they are about."""
-        new = [passage.text for passage in self.passages if passage.text not in self.reusable]
+    def list_texts(self) -> list[str]:
+        """The new passages as the model reads them: without markup, and with the title first, which says what they are
+        about."""
+        new = [remove_markup(passage.text) for passage in self.passages if passage.text not in self.reusable]
         return [f"{self.title}\n{text}" if self.title else text for text in new]
 
     @property
@@ -91,6 +93,7 @@ class SearchSemantic(Digester):
     """
 
     name = SEMANTIC
+    version = 2
     label = "Search by meaning"
     description = "The passages by which the file is found by what it means, in whatever words."
     reads = (*_PASSAGES_FROM, *_PREVIEWS)
@@ -159,22 +162,27 @@ class SearchSemantic(Digester):
         if not self.settings.local:
             return [self._embed_by_service(source)]
         cut = self._cut(source)
-        texts, vectors = cut.texts, b""
-        for start in range(0, len(texts), BATCH_SIZE):
-            vectors += self._embedder(source).embed(texts[start : start + BATCH_SIZE])
-            source.progress(min(1.0, (start + BATCH_SIZE) / len(texts)))
-        return [self._make_output(cut, vectors)]
+
+        def embed_in_batches(texts: Sequence[str]) -> bytes:
+            vectors = b""
+            for start in range(0, len(texts), BATCH_SIZE):
+                vectors += self._embedder(source).embed(texts[start : start + BATCH_SIZE])
+                source.progress(min(1.0, (start + BATCH_SIZE) / len(texts)))
+            return vectors
+
+        return [self._make_output(cut, embed_distinct(cut.list_texts(), embed_in_batches))]
 
     def digest_many(self, sources: Sequence[Source]) -> list[list[Output] | DigestError]:
         """Embed all passages of all files together, as one batch for the model."""
         cuts = [self._cut_or_error(source) for source in sources]
-        texts = [text for cut in cuts if isinstance(cut, _CutText) for text in cut.texts]
-        vectors = self._embedder(sources[0]).embed(texts) if texts else b""
+        texts_by_file = [cut.list_texts() if isinstance(cut, _CutText) else [] for cut in cuts]
+        texts = list(chain.from_iterable(texts_by_file))
+        vectors = embed_distinct(texts, self._embedder(sources[0]).embed) if texts else b""
         size, start = len(vectors) // len(texts) if texts else 0, 0
         results: list[list[Output] | DigestError] = []
-        for cut in cuts:
+        for cut, own_texts in zip(cuts, texts_by_file, strict=True):
             if isinstance(cut, _CutText):
-                end = start + size * len(cut.texts)
+                end = start + size * len(own_texts)
                 results.append([self._make_output(cut, vectors[start:end])])
                 start = end
             else:
@@ -204,8 +212,11 @@ class SearchSemantic(Digester):
             cut = _CutText(json.loads(output.content or "{}"), output.passages, title, _embedded_before(source))
         except (OSError, ValueError) as error:
             raise ChildCrashed(f"{file.path}: the passages that were cut of it cannot be read") from error
-        vectors = embed_remotely(self.settings, cut.texts, source.calls, name=file.name, progress=source.progress)
-        return self._make_output(cut, vectors)
+
+        def ask_service(texts: Sequence[str]) -> bytes:
+            return embed_remotely(self.settings, texts, source.calls, name=file.name, progress=source.progress)
+
+        return self._make_output(cut, embed_distinct(cut.list_texts(), ask_service))
 
     def _make_output(self, cut: _CutText, vectors: bytes) -> Output:
         passages, reused = cut.passages, cut.reused
@@ -286,6 +297,17 @@ class SearchSemantic(Digester):
             return self._load(self.settings)
         except EngineUnavailable as error:
             raise EngineUnavailable(f"{source.file.name}: {error}") from error
+
+
+def embed_distinct(texts: Sequence[str], embed: Callable[[Sequence[str]], bytes]) -> bytes:
+    """The vectors of all texts, in order; of equal texts only one is embedded."""
+    distinct = list(dict.fromkeys(texts))
+    vectors = embed(distinct)
+    if len(distinct) == len(texts):
+        return vectors
+    size = len(vectors) // len(distinct)
+    starts = {text: number * size for number, text in enumerate(distinct)}
+    return b"".join(vectors[starts[text] : starts[text] + size] for text in texts)
 
 
 def _hash_of(texts: Texts) -> str:

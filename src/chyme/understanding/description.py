@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection
 from dataclasses import astuple
 from itertools import islice
 from sqlite3 import Connection
 
+from chyme.core.pipeline.attempt import Attempt
 from chyme.core.pipeline.recorders import Completion, Recorder, RefreshNames
 from chyme.core.store import digests, documents, events, files
 from chyme.digester import Digester, Makes, Title
-from chyme.model import Digest, File, Kind
+from chyme.model import Digest, File, Kind, Upstream
 from chyme.understanding.classification.result import CLASSIFIERS, Classification, read_classification
 from chyme.understanding.edit_rules import Description, apply_edits
 from chyme.understanding.tables import edits, tags
 from chyme.understanding.tags.existing_tag_reuse import assign_tags
-from chyme.understanding.tags.names import TAG_EMBEDDINGS, TAGS, current_names
+from chyme.understanding.tags.names import TAG_EMBEDDINGS, TAGS, TAGS_EMBEDDED_BEFORE, current_names
 from chyme.understanding.tags.vocabulary import TagVocabulary
 
 DESCRIBING = frozenset({*CLASSIFIERS, TAGS})
@@ -28,6 +30,13 @@ class DescriptionRecorder(Recorder):
     def __init__(self, refresh_names: RefreshNames) -> None:
         self._refresh_names = refresh_names
         self._vocabulary = TagVocabulary()
+
+    def extra_inputs(self, db: Connection, attempt: Attempt) -> tuple[Upstream, ...]:
+        """For the digester of tags' vectors: the tags that need none, because they got it when they were assigned."""
+        if attempt.digester.name != TAG_EMBEDDINGS:
+            return ()
+        models = tags.models_of_file(db, attempt.file.id)
+        return (Upstream(TAGS_EMBEDDED_BEFORE, json.dumps(models)),) if models else ()
 
     def complete(self, db: Connection, completion: Completion, content: str | None) -> str | None:
         if completion.output.name == TAGS:

@@ -36,7 +36,9 @@ class World:
     def runner(self, config: dict[str, object] | None = None, **more: Any) -> Runner:
         families = more.pop("families", {"text": FAMILY, "embedding": FAMILY})
         stock = "template_stock:preload"
-        runner = Runner("template_stock:digesters", config or {}, families, preload=stock, launcher=self.launcher, **more)
+        runner = Runner(
+            "template_stock:digesters", config or {}, families, preload=stock, launcher=self.launcher, **more
+        )
         self._runners.append(runner)
         return runner
 

@@ -18,21 +18,27 @@ if TYPE_CHECKING:
 
 _LARGEST_BYTE = 127.0  # of a signed byte
 _LARGEST_PAIR_SUM = 127.9  # for two neighbours: 128 times 255 fits 16 bits, and the division may round up a little
+_BLOCK_ROWS = 64  # rows rounded at a time: all steps find them in the cache, and no step allocates large memory
 
 
 def round_to_bytes(weights: Floats) -> tuple[Bytes, Floats]:
     """Weights as integers, and the step of each row. A row holds the weights of one output channel, in order.
 
-    The weights are overwritten; the number of columns must be even.
+    The number of columns must be even.
     """
     import numpy
 
-    step = numpy.maximum(_largest(weights) / _LARGEST_BYTE, _largest_pair(weights) / _LARGEST_PAIR_SUM).astype(
-        numpy.float32
-    )
-    step[step == 0] = 1
-    numpy.rint(numpy.divide(weights, step[:, None], out=weights), out=weights)
-    return weights.astype(numpy.int8), step
+    rounded = numpy.empty(weights.shape, numpy.int8)
+    steps = numpy.empty(len(weights), numpy.float32)
+    for start in range(0, len(weights), _BLOCK_ROWS):
+        rows = slice(start, start + _BLOCK_ROWS)
+        block = weights[rows]
+        step = numpy.maximum(_largest(block) / _LARGEST_BYTE, _largest_pair(block) / _LARGEST_PAIR_SUM)
+        step = step.astype(numpy.float32)
+        step[step == 0] = 1
+        rounded[rows] = numpy.rint(block / step[:, None])
+        steps[rows] = step
+    return rounded, steps
 
 
 def prevent_saturation(rounded: Bytes) -> tuple[Bytes, Floats]:
@@ -54,10 +60,11 @@ def _largest(weights: Floats) -> Floats:
 
 
 def _largest_pair(weights: Floats) -> Floats:
-    """The largest absolute sum, per row, of two neighbours with the same sign, or of a single number."""
+    """The largest absolute sum, per row, of two neighbours with the same sign, or of a single number.
+
+    The sum of two neighbours of opposite signs is smaller than one of them, so that it needs no exception.
+    """
     import numpy
 
-    pairs = weights.reshape(len(weights), -1, 2)
-    above, below = (numpy.maximum(side, 0).sum(axis=2).max(axis=1) for side in (pairs, -pairs))
-    largest: Floats = numpy.maximum(above, below)
+    largest: Floats = numpy.maximum(_largest(weights[:, ::2] + weights[:, 1::2]), _largest(weights))
     return largest

@@ -163,6 +163,18 @@ def of_file(db: Connection, file_id: int) -> list[str]:
     return [name for (name,) in rows]
 
 
+def models_of_file(db: Connection, file_id: int) -> dict[str, str]:
+    """The tags a digest gave to a file that have a vector, with its model."""
+    rows = db.execute(
+        """
+        SELECT t.name, t.model FROM file_tags g JOIN tags t ON t.id = g.tag_id
+         WHERE g.file_id = ? AND t.vector NOT NULL
+        """,
+        (file_id,),
+    )
+    return dict(rows.fetchall())
+
+
 def set_file_tags(db: Connection, file_id: int, ids: Sequence[int]) -> bool:
     """Give the file these tags, in this order, and no others; delete tags that no file has any more.
 

@@ -20,6 +20,9 @@ from chyme.understanding.classification.result import MAX_TAGS
 Rules = Mapping[str, str | None]  # tag → what it becomes; None: it is banned
 TAGS = "tags"  # the output with a file's tags
 TAG_EMBEDDINGS = "tag-embeddings"  # the output with their vectors
+TAGS_EMBEDDED_BEFORE = (
+    "tags-embedded-before"  # the input that names the tags that have a vector already, with its model
+)
 MAX_LENGTH, MAX_WORDS = 50, 4
 MAX_SUGGESTIONS = 5
 _MAX_TEXT = 500  # characters; anything longer is no tag

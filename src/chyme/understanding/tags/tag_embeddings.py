@@ -9,8 +9,9 @@ from chyme.digester import Digester, Inputs, Promises, Runs, Source
 from chyme.errors import EngineUnavailable
 from chyme.model import File, Kind, Output
 from chyme.models.embedding.minilm import DIMENSION, EmbeddingSettings
-from chyme.understanding.classification.source_text import content_of
+from chyme.understanding.classification.source_text import content_of, read_json
 from chyme.understanding.tags.digest import from_json
+from chyme.understanding.tags.names import TAGS_EMBEDDED_BEFORE
 from chyme.understanding.tags.vectors import EMBEDDING_TEMPLATE, vectors_of
 
 SECONDS = 30.0
@@ -18,14 +19,14 @@ MAX_TAGS = 100  # tags of one file that are embedded; a person may have given it
 
 
 class TagEmbeddings(Digester):
-    """Computes a vector for each tag of a file. No other digester waits for it or fails because of it."""
+    """Computes a vector for each tag of a file that has none yet. No digester waits for it or fails because of it."""
 
     name = "tag-embeddings"
     label = "Meaning of tags"
     description = "What the tags mean, by which tags of other files are found to be the same."
     reads = ("tags",)
     inputs = Inputs(artifacts=False)
-    runs = Runs(family="embedding")
+    runs = Runs(family="embedding", gathers=True)
     promises = Promises(reusable=False, counts=False)
 
     def __init__(self, embedding: EmbeddingSettings | None = None) -> None:
@@ -47,11 +48,15 @@ class TagEmbeddings(Digester):
         tags = list(dict.fromkeys(tag for tag in stripped if tag))[:MAX_TAGS]
         if not tags:
             return [Output(self.name, None)]
+        models = read_json(content_of(source, TAGS_EMBEDDED_BEFORE))
+        missing = [tag for tag in tags if models.get(tag) != self.embedding.model]
         try:
-            vectors = vectors_of(tags, self.embedding)
+            vectors = vectors_of(missing, self.embedding)
         except EngineUnavailable as error:
             raise EngineUnavailable(f"{source.file.name}: {error}") from error
-        content: dict[str, Any] = {"tags": len(vectors), "model": self.embedding.model, "dimension": DIMENSION}
-        if unreadable := len(tags) - len(vectors):
+        unreadable = len(missing) - len(vectors)
+        content: dict[str, Any] = {"tags": len(tags) - unreadable, "model": self.embedding.model}
+        content["dimension"] = DIMENSION
+        if unreadable:
             content["note"] = f"{unreadable} in a script or language that the model cannot read"
         return [Output(self.name, json.dumps(content, ensure_ascii=False), tag_vectors=vectors)]

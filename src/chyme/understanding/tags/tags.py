@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import chain
+
 from chyme.digester import Digester, Inputs, Makes, Promises, Runs, Source
-from chyme.errors import EngineUnavailable
+from chyme.errors import DigestError, EngineUnavailable
 from chyme.model import File, Form, Kind, Output
 from chyme.models.embedding.minilm import EmbeddingSettings, load_minilm
 from chyme.text.decoding import read_text
 from chyme.understanding.classification.result import CLASSIFIERS, read_classification
 from chyme.understanding.classification.source_text import content_of
-from chyme.understanding.tags.digest import as_json
+from chyme.understanding.tags.digest import TagDigest, as_json
 from chyme.understanding.tags.names import TAGS
 from chyme.understanding.tags.proposals import RULES_VERSION, propose_tags
 from chyme.understanding.tags.vectors import vectors_of
@@ -37,7 +40,7 @@ class Tags(Digester):
     makes = Makes(Form.TAGS)
     reads = (*_TEXTS, *CLASSIFIERS)
     inputs = Inputs(artifacts=False)
-    runs = Runs(family="embedding")
+    runs = Runs(family="embedding", gathers=True)
     promises = Promises(reusable=False)
 
     def __init__(self, embedding: EmbeddingSettings | None = None) -> None:
@@ -61,15 +64,43 @@ class Tags(Digester):
         return SECONDS
 
     def digest(self, source: Source) -> list[Output]:
-        classification = read_classification(content_of(source, name) for name in CLASSIFIERS)
-        proposal = propose_tags(classification, _read_texts(source))
-        if proposal is None:
-            return [Output(self.name, None)]
+        return self._add_vectors([_propose(source)])[0]
+
+    def digest_many(self, sources: Sequence[Source]) -> list[list[Output] | DigestError]:
+        """Embed the tags of all files together: short texts of the same length share a run."""
+        proposals = [_propose_or_error(source) for source in sources]
+        outputs = iter(self._add_vectors([found for found in proposals if not isinstance(found, DigestError)]))
+        return [found if isinstance(found, DigestError) else next(outputs) for found in proposals]
+
+    def _add_vectors(self, proposals: Sequence[TagDigest | None]) -> list[list[Output]]:
+        """The output for each proposal, with the vectors of its tags; without them where there is no embedder."""
+        found = [proposal.proposed if proposal else () for proposal in proposals]
         try:
-            vectors = vectors_of(proposal.proposed, self.embedding)
+            vectors = {vector.tag: vector for vector in vectors_of(chain.from_iterable(found), self.embedding)}
         except EngineUnavailable:
-            vectors = ()
-        return [Output(self.name, as_json(proposal), tag_vectors=vectors)]
+            vectors = {}
+        return [
+            [
+                Output(
+                    self.name,
+                    as_json(proposal) if proposal else None,
+                    tag_vectors=tuple(vectors[tag] for tag in dict.fromkeys(tags) if tag in vectors),
+                )
+            ]
+            for proposal, tags in zip(proposals, found, strict=True)
+        ]
+
+
+def _propose(source: Source) -> TagDigest | None:
+    classification = read_classification(content_of(source, name) for name in CLASSIFIERS)
+    return propose_tags(classification, _read_texts(source))
+
+
+def _propose_or_error(source: Source) -> TagDigest | DigestError | None:
+    try:
+        return _propose(source)
+    except DigestError as error:
+        return error
 
 
 def _read_texts(source: Source) -> dict[str, str]:

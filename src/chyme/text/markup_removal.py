@@ -1,0 +1,33 @@
+"""Remove the marks of Markdown before an embedder reads a text.
+
+Each pipe, dash and dot is a token: more than half of a spreadsheet's tokens separate its cells and say nothing.
+"""
+
+from __future__ import annotations
+
+import re
+
+# Every repeat is bounded or of one character, so that the time grows with the length alone.
+_TABLE_RULE = re.compile(r"^[ \t]{0,80}\|?[ \t]{0,80}:?--[-|: \t]*+$", re.MULTILINE)
+_TABLE_ROW = re.compile(r"^[ \t]{0,80}\|[^\n]*", re.MULTILINE)
+_CELL_BORDER = re.compile(r"(?<!\\)\|")
+_HEADING = re.compile(r"^[ \t]{0,3}#{1,6}[ \t]+", re.MULTILINE)
+_LINK = re.compile(r"!?\[([^\[\]\n]{0,500})\]\([^()\s]{1,2000}\)")
+_EMPHASIS = re.compile(r"\*{2,3}|(?<!\w)_{2,3}(?=\w)|(?<=\w)_{2,3}(?!\w)")
+_LEADERS = re.compile(r"([.\-_=~·•*+])\1{3,}|(?:[.·] ){4,}")
+_BLANKS = re.compile(r"[ \t]{2,}")
+
+
+def remove_markup(text: str) -> str:
+    """The words of a Markdown text: without the lines of tables, marks of headings and emphasis, addresses of links and
+    rows of dots. The text itself if nothing else is in it."""
+    plain = _TABLE_RULE.sub("", text)
+    plain = _TABLE_ROW.sub(_join_cells, plain)
+    plain = _LINK.sub(r"\1", _HEADING.sub("", plain))
+    plain = _LEADERS.sub(" ", _EMPHASIS.sub("", plain))
+    plain = _BLANKS.sub(" ", plain).strip()
+    return plain or text
+
+
+def _join_cells(row: re.Match[str]) -> str:
+    return _CELL_BORDER.sub(" ", row[0]).replace("\\|", "|").strip()
