@@ -20,7 +20,7 @@ from chyme.application.progress import ProgressReport
 from chyme.application.settings import Settings
 from chyme.application.vault_counts import CountCache
 from chyme.core.pipeline.attempt import AttemptResult
-from chyme.core.store import digests, events, files, remaining_work
+from chyme.core.store import digest_counts, digests, events, files, remaining_work
 
 pytestmark = pytest.mark.slow  # each test is quick, but there are many
 
@@ -43,7 +43,9 @@ def test_remaining_work_is_counted_by_output_and_without_vanished_files(app: App
 
     assert set(before.values()) == {3}
     assert remaining_work.count_todo(db) == dict.fromkeys(before, 2)
-    assert sum(remaining_work.count_todo(db).values()) == digests.counts(db)["todo"] == app.progress.report().todo
+    assert (
+        sum(remaining_work.count_todo(db).values()) == digest_counts.by_status(db)["todo"] == app.progress.report().todo
+    )
     assert app.progress.report().files == files.counts(db)[0] == 2
 
 

@@ -76,7 +76,7 @@ def test_a_retry_of_one_file_looks_at_no_other(database: Database) -> None:
     database.write(fail)
     plan = plan_of(database, lambda db: digests.retry_failed(db, [7], OUTPUTS[:2], NOW))
     assert plan[0].startswith("SEARCH digests USING INDEX digests_of_file (file_id=?")
-    assert steps_of(database, lambda db: digests.retry_failed(db, [8], OUTPUTS, NOW)) < 50
+    assert steps_of(database, lambda db: digests.retry_failed(db, [8], OUTPUTS, NOW)) < 80  # triggers count each
     assert database.write(lambda db: digests.retry_failed(db, [7, 9], None, NOW)) == len(OUTPUTS) - 2 + 1
     assert digest_queue.count_unfinished(database.read())[0] == 2 * len(OUTPUTS) + 1
 

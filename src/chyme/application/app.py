@@ -272,7 +272,8 @@ class App:
 
     def list_outdated(self, paths: Sequence[str], names: Sequence[str]) -> list[OutdatedDigester]:
         """List the digests made by older recipes, by digester, and what making them again would take."""
-        self.open_vault.files_below(paths)
+        if paths:
+            self.open_vault.files_below(paths)  # refuses what is not there
         return find_outdated(self.database, self.rules, paths, self.rules.resolve_names(names), self.private)
 
     def redo(self, chosen: Sequence[OutdatedDigester]) -> int:

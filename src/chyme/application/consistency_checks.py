@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlite3 import Connection
 
-from chyme.core.store import artifacts
+from chyme.core.store import artifacts, digest_counts
 from chyme.search.tables import file_terms, passages
 
 DAMAGE = "database: "  # prefix of problems that SQLite itself found
@@ -140,7 +140,8 @@ _CHECKS = {
 
 
 def find_problems(db: Connection) -> list[str]:
-    """Describe all problems; empty if there are none. Runs on the writer (FTS5's check is a write)."""
+    """Describe all problems; empty if there are none. Runs on the writer: FTS5's check is a write, and kept counts are
+    corrected."""
     found = [f"{DAMAGE}{row[0]}" for row in db.execute("PRAGMA integrity_check") if row[0] != "ok"]
     if found:
         return found  # the other checks would read damaged data
@@ -148,6 +149,7 @@ def find_problems(db: Connection) -> list[str]:
     found += passages.check(db)
     for description, statement in _CHECKS.items():
         found += [f"{description}: {row[0]}" for row in db.execute(statement + " LIMIT 20")]
+    found += [f"numbers of digests that were wrong, and are corrected: {wrong}" for wrong in digest_counts.correct(db)]
     found += [
         f"files that are not found by the people heard in them: {path}" for path in file_terms.find_misindexed(db)[:20]
     ]

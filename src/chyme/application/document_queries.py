@@ -12,7 +12,16 @@ from chyme.application import consistency_checks
 from chyme.core.pipeline.document_state import PROCESSING_STATUS, STALE_SECONDS, displayed_state, steps_of
 from chyme.core.pipeline.registry_rules import Rules
 from chyme.core.store import artifacts as sqlar
-from chyme.core.store import digest_queue, digests, documents, events, files, text_places, vault_properties
+from chyme.core.store import (
+    digest_counts,
+    digest_queue,
+    digests,
+    documents,
+    events,
+    files,
+    text_places,
+    vault_properties,
+)
 from chyme.core.store import outdated_digests as outdated
 from chyme.core.store.sqlite.database import Database
 from chyme.errors import DatabaseDamaged
@@ -48,7 +57,7 @@ class Documents:
             present, vanished = files.counts(db)
             return {
                 "files": present,
-                "digests": digests.counts(db),
+                "digests": digest_counts.by_status(db),
                 "documents": documents.counts(db, self._stale_before()),
                 "outdated": outdated.count(db, self._rules.recipes()),
                 "vanished": vanished,

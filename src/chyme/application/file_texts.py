@@ -15,6 +15,7 @@ from chyme.search.index_recorder import KEYWORD
 from chyme.search.tables import passages
 from chyme.speech.people.tables import voices
 from chyme.speech.transcripts.json_format import format_speaker_label, from_json
+from chyme.text.display import format_time
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,10 +123,3 @@ def describe_place(text: Text) -> str:
     if text.speaker:
         parts.append(text.speaker)
     return ", ".join(parts)
-
-
-def format_time(seconds: float) -> str:
-    """Format seconds as players do: 12:04, 1:02:03."""
-    whole = int(seconds)
-    hours, minutes = whole // 3600, whole // 60 % 60
-    return f"{hours}:{minutes:02}:{whole % 60:02}" if hours else f"{minutes}:{whole % 60:02}"

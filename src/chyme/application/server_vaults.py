@@ -38,6 +38,12 @@ class ServerVaults:
     closed: dict[str, str] = field(default_factory=dict)  # vaults that cannot be opened, by name, and why
     scans: list[threading.Thread] = field(default_factory=list)
 
+    def preload(self) -> None:
+        """Load the models that read questions while the rest of the server starts: the first search needs them."""
+        for app in self.vaults.values():
+            with contextlib.suppress(ChymeError, sqlite3.Error):  # damage is reported by `start`
+                app.search_index.preload_embedder()
+
     def start(self, notify: Notify) -> None:
         """Begin to digest in every vault. First scans run in the background."""
         for name, app in self.vaults.items():

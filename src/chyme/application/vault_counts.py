@@ -11,7 +11,7 @@ from typing import Generic, TypeVar
 
 from chyme.core.clock import now
 from chyme.core.pipeline.registry_rules import Rules
-from chyme.core.store import digests, files, remaining_work
+from chyme.core.store import digest_counts, files, remaining_work
 from chyme.core.store.models import calls as ai_calls
 from chyme.core.store.sqlite.database import Database
 from chyme.errors import ChymeError
@@ -62,7 +62,7 @@ class VaultCounter:
                 for name, count in counts.items():
                     queue[lanes.get(name, "ordinary"), state] += count
             calls, today = (ai_calls.totals_by(db, "provider", since) for since in ("", iso(day_start)))
-            return VaultCounts(present, vanished, digests.counts(db), queue, calls, today)
+            return VaultCounts(present, vanished, digest_counts.by_status(db), queue, calls, today)
 
 
 class CountCache(Generic[T]):

@@ -29,6 +29,7 @@ from chyme.search.query_embedding.query_vectors import QueryVector
 from chyme.search.search import Search
 from chyme.search.sqlite_index import SqliteIndex, SqliteSemanticIndex
 from chyme.search.tables import embedders, engine_outbox, passages
+from chyme.search.tables.embedders import Embedder
 from chyme.search.tables.facets import Facets
 from chyme.search.vectors.cache import FOLDER, VectorCache
 from chyme.vault.private_files import PrivateFiles
@@ -77,10 +78,16 @@ class VaultSearch:
 
     def preload(self) -> None:
         """Load models and vectors for the first query in the background."""
+        serving = self.preload_embedder()
+        if serving is not None:
+            self._cache.preload(serving)
+
+    def preload_embedder(self) -> Embedder | None:
+        """Load the model for the first query in the background; returns its embedder, if there is one."""
         serving = embedders.get_serving(self._database.read())
         if serving is not None:
             self.query_embedder.preload(serving.model)
-            self._cache.preload(serving)
+        return serving
 
     def finish_embedder_migration(self) -> None:
         """Finish a change of the embedder, and delete the data of the old one."""

@@ -246,7 +246,7 @@ class Search:
     def _count_facets(self, db: Connection, query: Query, where: Condition, found: _FoundFiles) -> tuple[Facets, bool]:
         """The facets of all found files; and whether all of these were counted."""
         if not query.terms:
-            return (facets.of_files(db, ()) if query.empty else facets.of_all(db, where)), True
+            return (facets.of_files(db, ()) if query.empty else facets.of_all(db, where, found.total)), True
         if found.by_meaning_only:
             return facets.of_files(db, found.near), found.exact
         by_words = self._index.find_by_words(query, where, _FACET_FILES)

@@ -1,4 +1,4 @@
-"""Values as they are shown to people: text without control characters, numbers as ranges."""
+"""Values as they are shown to people: text without control characters, numbers as ranges, seconds as times."""
 
 from __future__ import annotations
 
@@ -26,3 +26,10 @@ def format_ranges(numbers: Iterable[int]) -> str:
         else:
             spans.append([number, number])
     return ", ".join(str(first) if first == last else f"{first}–{last}" for first, last in spans)
+
+
+def format_time(seconds: float) -> str:
+    """Format seconds as players do: 12:04, 1:02:03."""
+    whole = int(seconds)
+    hours, minutes = whole // 3600, whole // 60 % 60
+    return f"{hours}:{minutes:02}:{whole % 60:02}" if hours else f"{minutes}:{whole % 60:02}"

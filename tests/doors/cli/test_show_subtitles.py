@@ -17,8 +17,8 @@ from click.testing import CliRunner, Result
 from chyme.application.app import open_app
 from chyme.core.clock import now
 from chyme.core.store import digests, files
-from chyme.doors.cli.commands.status import describe_place
 from chyme.doors.cli.main import main
+from chyme.doors.cli.places import describe_place
 from chyme.model import Place, Segment, Status, Transcript, Voice, iso
 from chyme.speech.people.tables import people, voices
 from chyme.speech.transcripts.json_format import as_json

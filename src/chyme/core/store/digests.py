@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from sqlite3 import Connection
 from typing import Any
 
+from chyme.core.store import digest_counts
 from chyme.model import Digest, Status
 
 _COLUMNS = ", ".join(Digest._fields)
@@ -30,18 +31,27 @@ def register(
 
     Each output comes with whether it applies, and its weight in the queue.
     """
-    db.executemany(
+    rows: dict[bool, list[tuple[object, ...]]] = {True: [], False: []}
+    for name, applies, weight in outputs:
+        state = ("todo", 0, None) if applies else ("skipped", 1, reason)
+        rows[applies].append((str(uuid.uuid4()), file_id, path, name, *state, weight, now, now))
+    todo, skipped = (_insert_missing(db, rows[applies]) for applies in (True, False))
+    if todo or skipped:
+        digest_counts.add_registered(db, todo, skipped)
+
+
+def _insert_missing(db: Connection, rows: Sequence[tuple[object, ...]]) -> int:
+    """Insert those rows that are not there yet. Returns how many."""
+    if not rows:
+        return 0
+    return db.executemany(
         """
         INSERT OR IGNORE INTO digests (id, file_id, file_path, digester, status, settled, error, weight,
                                        created_at, updated_at)
         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         """,
-        [
-            (str(uuid.uuid4()), file_id, path, name, "todo" if applies else "skipped", int(not applies),
-             None if applies else reason, weight, now, now)
-            for name, applies, weight in outputs
-        ],
-    )  # fmt: skip
+        rows,
+    ).rowcount
 
 
 def of_file(db: Connection, file_id: int) -> dict[str, Digest]:
@@ -349,22 +359,6 @@ def copy_from(db: Connection, donor: Digest, file_id: int, sqlar_name: str | Non
         """,
         {"sqlar": sqlar_name, "now": now, "donor": donor.id, "file": file_id, "name": donor.digester},
     )
-
-
-def counts(db: Connection) -> dict[str, int]:
-    """How many digests of files on disk are in each status."""
-    rows = db.execute("SELECT status, count(*) FROM digests INDEXED BY digests_by_status GROUP BY status")
-    by_status = dict(rows.fetchall())
-    vanished = db.execute(
-        """
-        SELECT d.status, count(*)
-          FROM files f INDEXED BY files_vanished CROSS JOIN digests d INDEXED BY digests_of_file ON d.file_id = f.id
-         WHERE f.vanished_at IS NOT NULL AND d.held = 1 GROUP BY d.status
-        """
-    )  # separately, because the index that counts millions quickly does not know which files have vanished
-    for status, count in vanished:
-        by_status[status] -= count
-    return {str(status): by_status.get(str(status), 0) for status in Status}
 
 
 def counts_by_output(db: Connection) -> dict[tuple[str, str], int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from sqlite3 import Connection
@@ -148,18 +149,23 @@ def list_stalled(db: Connection, since: str, until: str, limit: int) -> list[str
 
 def counts(db: Connection, stale_before: str) -> dict[str, int]:
     """How many documents of files on disk are in each state; stale means that nothing changed for a while."""
-    rows = db.execute(
+    by_state = db.execute("SELECT state, count(*) FROM documents INDEXED BY documents_by_state GROUP BY state")
+    found: Counter[str] = Counter(dict(by_state.fetchall()))
+    stale = db.execute(
+        "SELECT count(*) FROM documents INDEXED BY documents_by_state WHERE state = 'processing' AND moved_at < ?",
+        (stale_before,),
+    ).fetchone()[0]
+    found.update({"stale": stale, "processing": -stale})
+    vanished = db.execute(
         """
         SELECT CASE WHEN d.state = 'processing' AND d.moved_at < ? THEN 'stale' ELSE d.state END AS shown, count(*)
-          FROM documents d JOIN files f ON f.id = d.file_id
-         WHERE f.vanished_at IS NULL GROUP BY shown
+          FROM files f INDEXED BY files_vanished CROSS JOIN documents d ON d.file_id = f.id
+         WHERE f.vanished_at IS NOT NULL GROUP BY shown
         """,
         (stale_before,),
-    )
-    found = dict(rows.fetchall())
-    return {
-        state: found.get(state, 0) for state in ("processing", "stale", "completed", "needs-classification", "failed")
-    }
+    )  # separately, because the index does not know which files have vanished
+    found.subtract(dict(vanished.fetchall()))
+    return {state: found[state] for state in ("processing", "stale", "completed", "needs-classification", "failed")}
 
 
 @dataclass(frozen=True, slots=True)

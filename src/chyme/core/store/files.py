@@ -190,13 +190,14 @@ def same_content(db: Connection, hash_: str, limit: int = 100) -> list[File]:
 
 def counts(db: Connection) -> tuple[int, int]:
     """How many files there are, and how many have vanished, not counting those in the trash."""
-    row: tuple[int, int] = db.execute(
+    everything, vanished, in_trash = db.execute(
         f"""
-        SELECT count(*) - count(vanished_at), count(vanished_at) - (SELECT count(*) FROM files WHERE {_IN_TRASH})
-          FROM files
+        SELECT (SELECT count(*) FROM files),
+               (SELECT count(*) FROM files INDEXED BY files_vanished WHERE vanished_at IS NOT NULL),
+               (SELECT count(*) FROM files WHERE {_IN_TRASH})
         """
     ).fetchone()
-    return row
+    return everything - vanished, vanished - in_trash
 
 
 def _values(seen: Seen, now: str) -> dict[str, object]:

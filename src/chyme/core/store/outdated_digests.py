@@ -8,19 +8,41 @@ from sqlite3 import Connection
 
 from chyme.core.store.models.fallbacks import PRIVATE, WITHOUT_MODEL_PREFIX
 
-OUTDATED = """status = 'completed' AND digester = :name AND recipe <> :recipe AND held = 0
-    AND recipe <> :private AND substr(recipe, 1, length(:without)) <> :without"""
+_NOT_INTERIM = "recipe <> :private AND substr(recipe, 1, length(:without)) <> :without"
+OUTDATED = f"status = 'completed' AND digester = :name AND recipe <> :recipe AND held = 0 AND {_NOT_INTERIM}"
 NOT_OUTDATED = {"private": PRIVATE, "without": WITHOUT_MODEL_PREFIX}
 
 
 def count(db: Connection, recipes: Iterable[tuple[str, str]]) -> int:
     """How many completed digests were made by an older recipe than the present one, given as (output, recipe)."""
-    total = 0
-    for name, recipe in recipes:
-        total += db.execute(
-            f"SELECT count(*) FROM digests WHERE {OUTDATED}", {"name": name, "recipe": recipe, **NOT_OUTDATED}
+    return sum(_count_output(db, name, recipe) for name, recipe in recipes)
+
+
+def _count_output(db: Connection, name: str, recipe: str) -> int:
+    """The same for one output. Looks only at index entries with other recipes: usually there are none."""
+    values = {"name": name, "recipe": recipe, **NOT_OUTDATED}
+    found = sum(
+        db.execute(
+            f"""
+            SELECT count(*) FROM digests INDEXED BY digests_by_status
+             WHERE status = 'completed' AND digester = :name AND recipe {side} :recipe AND {_NOT_INTERIM}
+            """,
+            values,
         ).fetchone()[0]
-    return total
+        for side in ("<", ">")
+    )
+    if not found:
+        return 0
+    held = db.execute(
+        f"""
+        SELECT count(*)
+          FROM files f INDEXED BY files_vanished CROSS JOIN digests d INDEXED BY digests_of_file ON d.file_id = f.id
+         WHERE f.vanished_at IS NOT NULL AND d.held = 1 AND d.status = 'completed' AND d.digester = :name
+           AND d.recipe <> :recipe AND {_NOT_INTERIM}
+        """,
+        values,
+    )  # separately, because the index does not know which files have vanished
+    return int(found - held.fetchone()[0])
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +58,8 @@ def by_output(db: Connection, recipes: Iterable[tuple[str, str]], below: str = "
     """The outdated digests of files at or below a path, by output; outputs without any are left out."""
     found = []
     for name, recipe in recipes:
+        if not _count_output(db, name, recipe):
+            continue  # far quicker than to look for them
         rows = db.execute(
             f"""
             SELECT file_id, duration_ms FROM digests

@@ -6,10 +6,10 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from chyme.application.file_texts import format_time
 from chyme.doors.cli.vault_options import printable
 from chyme.model import Digest, Form, Segment
 from chyme.speech.transcripts.json_format import format_speaker_label, from_json
+from chyme.text.display import format_time
 
 Names = Mapping[str, str]  # of people, by the label of the speaker in this file
 

@@ -9,13 +9,15 @@ import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from chyme.application.app import App, open_app
 from chyme.core.files.vault_folder import STATE
 from chyme.text.display import printable
+
+if TYPE_CHECKING:
+    from chyme.application.app import App
 
 __all__ = ["find_vault", "open_vault", "print_json", "printable", "vault_options"]
 
@@ -43,6 +45,8 @@ def find_vault(vault: Path | None) -> Path:
 @contextlib.contextmanager
 def open_vault(vault: Path | None, *, create: bool = False) -> Iterator[App]:
     """Open the vault a command works on."""
+    from chyme.application.app import open_app  # imported here: it takes a second, which not every command needs
+
     with open_app(find_vault(vault), create=create) as app:
         yield app
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import logging
 import resource
@@ -17,6 +18,7 @@ from chyme.application.settings import Settings
 from chyme.doors.http.connections import ACCEPTS_AT_ONCE, ConnectionLimits, Connections, limit_connections
 from chyme.doors.http.protocol import NOT_HTTP, bounded_protocol
 from chyme.doors.http.server_api import addresses_of, create_server_app
+from chyme.doors.local_socket.server import answer_searches
 from chyme.errors import UsageError
 
 BACKLOG = 2048
@@ -34,9 +36,12 @@ def run(server_vaults: ServerVaults, host: str, port: int, as_json: bool = False
     server_app = create_server_app(server_vaults, host)
     connections = Connections(_connection_limits(server_vaults.settings, len(server_vaults.vaults)), addresses.proxies)
     listener = open_listener(host, port)
-    try:
+    with contextlib.ExitStack() as stack:
+        stack.callback(listener.close)
         address = f"http://{_url_host(host)}:{listener.getsockname()[1]}"
         server_vaults.start(lambda sentence: click.echo(f"chyme: {sentence}", err=True))
+        for app in server_vaults.vaults.values():
+            stack.enter_context(answer_searches(app))
         _print_address(server_vaults, address, as_json)
         config = uvicorn.Config(
             server_app,
@@ -53,8 +58,6 @@ def run(server_vaults: ServerVaults, host: str, port: int, as_json: bool = False
         )
         logging.getLogger("uvicorn.error").addFilter(_worth_logging)
         _Server(config, server_vaults, connections).run(sockets=[listener])
-    finally:
-        listener.close()
 
 
 class _Server(uvicorn.Server):

@@ -6,10 +6,11 @@ from urllib.parse import quote, urlencode
 
 from pydantic import BaseModel, Field
 
-from chyme.application.file_texts import Text, format_time
+from chyme.application.file_texts import Text
 from chyme.core.bounding_boxes import describe_region
 from chyme.model import Box, Place
 from chyme.speech.transcripts.json_format import format_speaker_label
+from chyme.text.display import format_time
 
 
 class Hit(BaseModel):

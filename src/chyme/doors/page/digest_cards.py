@@ -10,7 +10,6 @@ from typing import Any
 from markupsafe import Markup
 
 from chyme.application.app import App
-from chyme.application.file_texts import format_time
 from chyme.core.pipeline.document_state import is_not_applicable
 from chyme.core.pipeline.failure_causes import REMEDIES, cause_of
 from chyme.doors.page.labels import labels_of
@@ -18,6 +17,7 @@ from chyme.doors.page.markdown_html import render_markdown
 from chyme.errors import Category
 from chyme.model import Form
 from chyme.speech.transcripts.json_format import format_speaker_label, from_json
+from chyme.text.display import format_time
 
 SHOWN = 20_000  # at most so many characters of a digest are shown; all of it can be downloaded
 MARKDOWN = (Form.TEXT, Form.SUMMARY)

@@ -15,8 +15,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from chyme import __version__
-from chyme.application.file_texts import format_time
-from chyme.text.display import printable
+from chyme.text.display import format_time, printable
 
 STATIC = Path(__file__).parent / "static"
 _UNITS = ("B", "KB", "MB", "GB", "TB")

@@ -7,14 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from urllib.parse import urlencode
 
-from chyme.application.file_texts import format_time
 from chyme.doors.page.rendering import encode_path
 from chyme.model import Form, Kind, Place
 from chyme.search.file_list import Card
 from chyme.search.query.parser import replace_word
 from chyme.search.results import Hit, Piece, SearchResult
 from chyme.search.snippets import Snippet
-from chyme.text.display import printable
+from chyme.text.display import format_time, printable
 
 MATCH_REASONS = {
     "words": ("words", "Your words stand in it"),

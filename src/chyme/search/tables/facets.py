@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from itertools import chain
 from sqlite3 import Connection
@@ -12,9 +12,22 @@ from sqlite3 import Connection
 from chyme.search.tables.keyword_queries import Condition
 
 MAX_VALUES = 20  # values of one facet
-_BATCH = 1_000  # read at a time: memory grows with the number of values, not of files
+_BATCH = 50_000  # file ids counted at a time: memory grows with the number of values, not of files
 
 Counts = tuple[tuple[str, int], ...]
+_YEAR = "coalesce(substr(documents.date, 1, 4), strftime('%Y', files.mtime_ns / 1000000000, 'unixepoch'))"
+
+
+# Of a few files, who is heard in them; of many, in which of them anyone is heard.
+_FROM_FILES = """files LEFT JOIN documents ON documents.file_id = files.id
+         CROSS JOIN voices ON voices.file_id = files.id
+         CROSS JOIN voice_groups ON voice_groups.id = voices.group_id
+         CROSS JOIN people ON people.id = voice_groups.person_id"""
+_FROM_PEOPLE = """people
+         CROSS JOIN voice_groups ON voice_groups.person_id = people.id
+         CROSS JOIN voices ON voices.group_id = voice_groups.id
+         CROSS JOIN files ON files.id = voices.file_id
+          LEFT JOIN documents ON documents.file_id = files.id"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,29 +45,48 @@ class Facets:
 def of_files(db: Connection, file_ids: Collection[int]) -> Facets:
     """The facets of these files; files that are gone or hidden are left out."""
     ids = json.dumps(list(file_ids))
-    return of_all(db, Condition("files.id IN (SELECT value FROM json_each(:facet_files))", {"facet_files": ids}))
+    where = Condition("files.id IN (SELECT value FROM json_each(:facet_files))", {"facet_files": ids})
+    return _facets(db, where, [where], _FROM_FILES)
 
 
-def of_all(db: Connection, where: Condition) -> Facets:
-    """The facets of the visible files that meet the condition."""
-    kinds, tags, folders, years, states = (Counter[str]() for _ in range(5))
-    rows = db.execute(
-        f"""
-        SELECT files.kind, documents.tags, files.folder,
-               coalesce(substr(documents.date, 1, 4), strftime('%Y', files.mtime_ns / 1000000000, 'unixepoch')),
-               documents.state
-          FROM files LEFT JOIN documents ON documents.file_id = files.id
-         WHERE files.vanished_at IS NULL AND ({where.sql})
-        """,
-        dict(where.values),
+def of_all(db: Connection, where: Condition, total: int | None = None) -> Facets:
+    """The facets of the visible files that meet the condition. `total`: how many there are, if that is known."""
+    if total is not None and total <= _BATCH:
+        return _facets(db, where, [where], _FROM_PEOPLE)
+    highest = db.execute("SELECT max(id) FROM files").fetchone()[0] or 0
+    return _facets(
+        db,
+        where,
+        (
+            Condition(
+                f"files.id > :above AND files.id <= :below AND ({where.sql})",
+                {**where.values, "above": above, "below": above + _BATCH},
+            )
+            for above in range(0, highest, _BATCH)
+        ),
+        _FROM_PEOPLE,
     )
-    while batch := rows.fetchmany(_BATCH):
-        batch_kinds, batch_tags, batch_folders, batch_years, batch_states = zip(*batch, strict=True)
-        kinds.update(batch_kinds)
-        tags.update(_tags(batch_tags))
-        folders.update(batch_folders)
-        years.update(batch_years)
-        states.update(batch_states)
+
+
+def _facets(db: Connection, where: Condition, batches: Iterable[Condition], order: str) -> Facets:
+    kinds, tags, folders, years, states = (Counter[str]() for _ in range(5))
+    for batch in batches:
+        texts = db.execute(
+            f"""
+            SELECT group_concat(files.kind), group_concat(documents.state), group_concat({_YEAR}),
+                   group_concat(files.folder, '//'), group_concat(documents.tags, char(10))
+              FROM files LEFT JOIN documents ON documents.file_id = files.id
+             WHERE files.vanished_at IS NULL AND ({batch.sql})
+            """,
+            dict(batch.values),
+        ).fetchone()  # a text of all values, not a row for each file: making the rows took longer than counting them
+        if texts[0] is None:
+            continue
+        for counter, text, separator in zip(
+            (kinds, states, years, folders), texts, (",", ",", ",", "//"), strict=False
+        ):
+            counter.update((text or "").split(separator))
+        _count_tags(tags, (texts[4] or "").split("\n"))
     top_folders: Counter[str] = Counter()
     for folder, count in folders.items():
         top_folders[folder.partition("/")[0]] += count
@@ -63,24 +95,27 @@ def of_all(db: Connection, where: Condition) -> Facets:
         _most_frequent(tags),
         _most_frequent(top_folders),
         _most_frequent(years),
-        _people(db, where),
+        _people(db, where, order),
         _most_frequent(states),
     )
 
 
-def _tags(json_lists: Iterable[str | None]) -> Iterator[str]:
-    parsed = json.loads(f"[{','.join(filter(None, json_lists))}]")  # all at once: one by one takes twice as long
-    return chain.from_iterable(map(set, parsed))
+def _count_tags(tags: Counter[str], json_lists: Iterable[str]) -> None:
+    counted = Counter(json_lists)
+    del counted[""], counted["[]"]
+    single = [text for text, count in counted.items() if count == 1]
+    tags.update(chain.from_iterable(map(set, json.loads(f"[{','.join(single)}]"))))  # parsed together: twice as fast
+    for text, count in counted.items():
+        if count > 1:
+            for tag in set(json.loads(text)):
+                tags[tag] += count
 
 
-def _people(db: Connection, where: Condition) -> Counts:
+def _people(db: Connection, where: Condition, order: str) -> Counts:
     rows = db.execute(
         f"""
         SELECT people.name, count(DISTINCT files.id) AS heard
-          FROM files LEFT JOIN documents ON documents.file_id = files.id
-         CROSS JOIN voices ON voices.file_id = files.id
-         CROSS JOIN voice_groups ON voice_groups.id = voices.group_id
-         CROSS JOIN people ON people.id = voice_groups.person_id
+          FROM {order}
          WHERE files.vanished_at IS NULL AND ({where.sql}) AND people.name IS NOT NULL
          GROUP BY people.id ORDER BY heard DESC, people.name LIMIT {MAX_VALUES:d}
         """,

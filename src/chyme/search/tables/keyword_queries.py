@@ -58,9 +58,9 @@ def has_ending(number: int, ending: str) -> Condition:
 def has_tag(number: int, names: Collection[str]) -> Condition:
     """Has one of these tags, ignoring case."""
     return Condition(
-        f"""EXISTS (SELECT 1 FROM json_each(documents.tags) AS tag
-                 WHERE lower(tag.value) IN (SELECT value FROM json_each(:tags{number})))""",
-        {f"tags{number}": json.dumps([name.lower() for name in names])},
+        f"""files.id IN (SELECT file_id FROM shelf_tags
+                          WHERE tag COLLATE NOCASE IN (SELECT value FROM json_each(:tags{number})))""",
+        {f"tags{number}": json.dumps(list(names))},
     )
 
 

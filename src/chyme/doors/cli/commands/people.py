@@ -8,7 +8,6 @@ from dataclasses import asdict
 import click
 
 from chyme.application.app import App
-from chyme.application.file_texts import format_time
 from chyme.doors.cli.vault_options import (
     GroupOptions,
     group_options,
@@ -19,6 +18,7 @@ from chyme.doors.cli.vault_options import (
 )
 from chyme.speech.people.edits import DecisionResult
 from chyme.speech.people.edits import as_json as shape
+from chyme.text.display import format_time
 
 
 @vault_group

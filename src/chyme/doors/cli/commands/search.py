@@ -1,21 +1,28 @@
-"""chyme search and similar: files that match a query, and files that are like a given one."""
+"""chyme search and similar: files that match a query, and files that are like a given one.
+
+A server that runs on the vault is asked, which has everything loaded. So this module imports little at its top.
+"""
 
 from __future__ import annotations
 
-from dataclasses import fields
+import os
+from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
-from rich.console import Console
-from rich.text import Text
 
-from chyme.doors.cli.commands.status import describe_place
-from chyme.doors.cli.vault_options import open_vault, print_json, printable, vault_options
-from chyme.search.results import Hit, SearchResult, spelling_notes
-from chyme.search.results import as_json as shape
-from chyme.search.search import MODES, Mode
-from chyme.search.snippets import Snippet, to_plain
+from chyme.application.settings import read_settings
+from chyme.core.files.vault_folder import STATE
+from chyme.doors.cli.places import describe_place
+from chyme.doors.cli.vault_options import find_vault, open_vault, print_json, printable, vault_options
+from chyme.doors.local_socket.client import ask_server
+from chyme.model import Place
 
+if TYPE_CHECKING:
+    from chyme.search.search import Mode
+
+MODES = ("both", "words", "meaning")
 _LIMIT = click.option("--limit", default=20, show_default=True, type=click.IntRange(1, 1000), help="How many hits.")
 _OFFSET = click.option("--offset", default=0, type=click.IntRange(0, 10**6), help="How many hits to leave out first.")
 _MAX_VALUES = 8  # at most so many values of one facet
@@ -40,11 +47,23 @@ def search(
     as_json: bool,
 ) -> None:
     """Search by word and by meaning. docs/search.md explains the query syntax."""
-    with open_vault(vault) as app:
-        result = app.search.search(
-            " ".join(query), limit=limit, offset=offset, mode=mode, facets=facets, as_typed=as_typed
-        )
+    text = " ".join(query)
+    question = {"query": text, "limit": limit, "offset": offset, "mode": mode, "facets": facets, "as_typed": as_typed}
+    result = ask_server(_state_folder(find_vault(vault)), question)
+    if result is None:
+        from chyme.search.results import as_json as shape
+
+        with open_vault(vault) as app:
+            result = shape(
+                app.search.search(text, limit=limit, offset=offset, mode=mode, facets=facets, as_typed=as_typed)
+            )
     _print_result(result, as_json)
+
+
+def _state_folder(root: Path) -> Path:
+    own_state = root.resolve() / STATE
+    settings = read_settings(own_state, os.environ)
+    return Path(settings.state_dir).expanduser() if settings.state_dir else own_state
 
 
 @click.command()
@@ -54,54 +73,72 @@ def search(
 @vault_options
 def similar(path: str, limit: int, offset: int, vault: Path | None, as_json: bool) -> None:
     """Find the files that are most like this one."""
+    from chyme.search.results import as_json as shape
+
     with open_vault(vault) as app:
-        result = app.search.similar(app.vault.relative(path), limit=limit, offset=offset)
+        result = shape(app.search.similar(app.vault.relative(path), limit=limit, offset=offset))
     _print_result(result, as_json)
 
 
-def _print_result(result: SearchResult, as_json: bool) -> None:
+def _print_result(result: Mapping[str, Any], as_json: bool) -> None:
+    """Print a result in the form that JSON has, whoever found it."""
     if as_json:
-        print_json(shape(result))
+        print_json(result)
         return
-    console = Console()
-    for note in spelling_notes(result):
-        console.print(printable(note), markup=False)
-    if result.corrected:
-        console.print("--as-typed searches for the words as you typed them", style="dim", markup=False)
-    for hit in result.hits:
-        _print_hit(console, hit)
-    prefix = "" if result.total_is_exact else "at least "
-    console.print(f"{prefix}{result.total} found in {result.ms:.0f} ms", style="dim", markup=False)
-    _print_facets(console, result)
-    for note in result.notes:
-        console.print(printable(note), style="yellow", markup=False)
-
-
-def _print_hit(console: Console, hit: Hit) -> None:
-    line = Text(printable(hit.path), style="bold")
-    place = describe_place(hit.place, hit.person)
-    if place:
-        line.append(f"  {place}", style="cyan")
-    if hit.title and hit.title != hit.path.rpartition("/")[2]:
-        line.append(f"  {printable(hit.title)}", style="dim")
-    if hit.why == ("meaning",):
-        line.append("  by meaning", style="magenta")
-    console.print(line, soft_wrap=True)
-    if hit.snippet.text:
-        console.print(_highlight(hit.snippet), soft_wrap=True)
-
-
-def _highlight(snippet: Snippet) -> Text:
-    shift = to_plain(snippet).find(snippet.text)
-    text = Text("    " + "".join(c if c.isprintable() else " " for c in to_plain(snippet)))
-    for start, end in snippet.marks:
-        text.stylize("bold yellow", start + shift + 4, end + shift + 4)
-    return text
-
-
-def _print_facets(console: Console, result: SearchResult) -> None:
-    for facet in fields(result.facets) if result.facets else ():
-        counts = getattr(result.facets, facet.name)
-        line = ", ".join(f"{printable(value)} {count}" for value, count in counts[:_MAX_VALUES])
+    for typed, instead in result["corrected"].items():
+        click.echo(printable(f"nothing has “{typed}”; showing “{instead}”"))
+    for typed, other in result["suggested"].items():
+        click.echo(printable(f"nothing has “{typed}”; did you mean “{other}”?"))
+    if result["corrected"]:
+        _print_styled("--as-typed searches for the words as you typed them", dim=True)
+    for hit in result["hits"]:
+        _print_hit(hit)
+    prefix = "" if result["total_is_exact"] else "at least "
+    _print_styled(f"{prefix}{result['total']} found in {result['ms']:.0f} ms", dim=True)
+    for name, counts in result.get("facets", {}).items():
+        line = ", ".join(f"{printable(value)} {count}" for value, count in list(counts.items())[:_MAX_VALUES])
         if line:
-            console.print(f"{facet.name}: {line}", style="dim", markup=False)
+            _print_styled(f"{name}: {line}", dim=True)
+    for note in result["notes"]:
+        _print_styled(printable(note), fg="yellow")
+
+
+def _print_hit(hit: Mapping[str, Any]) -> None:
+    line = click.style(printable(hit["path"]), bold=True)
+    place = describe_place(*_place_of(hit["place"]))
+    if place:
+        line += click.style(f"  {place}", fg="cyan")
+    if hit["title"] and hit["title"] != hit["path"].rpartition("/")[2]:
+        line += click.style(f"  {printable(hit['title'])}", dim=True)
+    if hit["why"] == ["meaning"]:
+        line += click.style("  by meaning", fg="magenta")
+    click.echo(line, color=_color())
+    if hit["snippet"]:
+        click.echo("    " + _highlight(hit["snippet"], hit["marks"]), color=_color())
+
+
+def _place_of(fields: Mapping[str, Any] | None) -> tuple[Place | None, str | None]:
+    if fields is None:
+        return None, None
+    values = {name: value for name, value in fields.items() if name != "person"}
+    if "box" in values:
+        values["box"] = tuple(values["box"])
+    return Place(**values), fields.get("person")
+
+
+def _highlight(text: str, marks: list[list[int]]) -> str:
+    visible = "".join(sign if sign.isprintable() else " " for sign in text)
+    parts, end = [], 0
+    for start, stop in marks:
+        parts += [visible[end:start], click.style(visible[start:stop], bold=True, fg="yellow")]
+        end = stop
+    return "".join([*parts, visible[end:]])
+
+
+def _print_styled(line: str, *, dim: bool = False, fg: str | None = None) -> None:
+    click.echo(click.style(line, dim=dim or None, fg=fg), color=_color())
+
+
+def _color() -> bool | None:
+    """None lets click decide, which uses colours on terminals only."""
+    return False if os.environ.get("NO_COLOR") else None

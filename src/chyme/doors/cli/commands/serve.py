@@ -26,8 +26,6 @@ def serve(
     as_json: bool,
 ) -> None:
     """Watch one vault or several, digest what is new or changed, and answer HTTP."""
-    from chyme.doors.http.server import run  # imported here: it takes as long as all other imports together
-
     roots = folders or (find_vault(vault),)
     if folders and vault is not None:
         roots = (vault, *folders)
@@ -35,6 +33,9 @@ def serve(
         for app in server_vaults.vaults.values():
             for problem in app.problems:
                 click.echo(printable(problem), err=True)
+        server_vaults.preload()
+        from chyme.doors.http.server import run  # imported here: meanwhile the model of questions is loaded
+
         settings = server_vaults.settings
         log_formats.set_up(settings.log_format, bool(context.obj))
         run(server_vaults, host or settings.host, settings.port if port is None else port, as_json)

@@ -10,37 +10,15 @@ from typing import Any
 import click
 
 from chyme.application.app import App
-from chyme.application.file_texts import format_time
-from chyme.core.bounding_boxes import describe_region
 from chyme.core.files.permissions import FILE_MODE, make_private_folder
 from chyme.core.pipeline.document_state import is_not_applicable
 from chyme.doors.cli.formatting import format_count, format_digest, format_failures, names_in
 from chyme.doors.cli.vault_options import open_vault, print_json, printable, vault_options
 from chyme.errors import UsageError
-from chyme.model import Form, Kind, Place
-from chyme.speech.transcripts.json_format import format_speaker_label
+from chyme.model import Form, Kind
 from chyme.speech.transcripts.subtitles import srt, vtt
 
 LOOK_SECONDS = 2.0  # at most so long for the check whether the database is damaged
-
-
-def describe_place(place: Place | None, person: str | None = None) -> str:
-    """Describe a place: page 3, 1:05 and the speaker, the heading."""
-    if place is None:
-        return ""
-    parts = []
-    if place.page is not None:
-        parts.append(f"page {place.page}")
-    if place.seconds is not None:
-        parts.append(format_time(place.seconds))
-    if place.speaker is not None:
-        parts.append(printable(person or format_speaker_label(place.speaker)))
-    if place.box is not None:
-        left, top, right, bottom = (round(edge * 100) for edge in place.box)
-        parts.append(f"{describe_region(place.box)} ({left}–{right} % across, {top}–{bottom} % down)")
-    if place.heading:
-        parts.append(f"“{printable(place.heading)}”")
-    return ", ".join(parts)
 
 
 @click.command()
