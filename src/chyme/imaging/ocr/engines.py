@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from PIL import Image
 
 ENGINES = ("rapidocr", "tesseract")
+NETWORKS = 1  # raise it when the same models, rewritten when they are loaded, read differently
 FEW, NOTABLE = 2, 0.1  # regions, and their share of all; a few specks in much text are not worth mentioning
 
 
@@ -129,7 +130,7 @@ def fingerprint(settings: OcrSettings) -> str:
     if settings.ocr_engine == "tesseract":
         return f"tesseract {settings.ocr_languages} {settings.ocr_doubt}"
     versions = describe_versions("rapidocr", "onnxruntime")
-    return f"{settings.ocr_engine} {versions} {settings.ocr_side} {settings.ocr_doubt}"
+    return f"{settings.ocr_engine} {versions} bytes {NETWORKS} {settings.ocr_side} {settings.ocr_doubt}"
 
 
 @cache

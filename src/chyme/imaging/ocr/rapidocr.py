@@ -7,13 +7,15 @@ import math
 import os
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from chyme.errors import EngineUnavailable
 from chyme.imaging.ocr.engines import Line, OcrResult, Word, bounding_box, cut_quad
 from chyme.imaging.ocr.reading_order import Quad
+from chyme.imaging.ocr.text_detector import TextDetector
+from chyme.imaging.ocr.text_recogniser import RecognisedText, TextRecogniser
 
 if TYPE_CHECKING:
     import numpy
@@ -25,7 +27,6 @@ if TYPE_CHECKING:
 NO_MEMORY = ("bad_alloc", "Failed to allocate memory", "Insufficient memory")
 INSTALL_HINT = "install it with: pip install rapidocr onnxruntime"
 LETTERS = "Latin, Greek, Chinese and Japanese letters"
-MARGIN = 16  # pixels of background around the picture, so that text at the edge is found, too
 SMALL = 736  # a picture whose shorter side is less is enlarged before text is searched for
 CONTRAST = 8  # of 255; less is an empty sheet
 TALL = 1.5  # a region this many times higher than wide has text that runs up or down
@@ -39,17 +40,6 @@ SPECK = 4.0  # pixels; nothing can be read that small
 LONGEST = 80.0  # heights; a longer line is squeezed
 
 
-@dataclass(frozen=True, slots=True)
-class _RecognisedText:
-    """What the model recognised in one region."""
-
-    text: str = ""
-    confidences: tuple[float, ...] = ()  # of each letter of the text, including spaces
-    columns: tuple[int, ...] = ()  # of each letter except spaces
-    width: float = 1.0  # in columns
-    confidence: float = 0.0  # mean over all letters except spaces
-
-
 class RapidOcr:
     """Finds regions of text, detects the orientation of the page, and reads region by region."""
 
@@ -59,29 +49,18 @@ class RapidOcr:
     def __init__(self, threads: int = 1, side: int = 1600) -> None:
         # Otherwise numpy and OpenCV each reserve 40 MB of address space per core, which children may not have.
         os.environ.setdefault("OPENBLAS_NUM_THREADS", str(threads))
+        models = _models_folder()
         try:
             import cv2
-            import rapidocr
+
+            self._detector = TextDetector(_load_model(models, "det"), threads)
+            self._recogniser = TextRecogniser(_load_model(models, "rec"), threads)
         except ImportError as error:
             raise EngineUnavailable(f"the reader of pictures, rapidocr, is not installed; {INSTALL_HINT}") from error
-        models = Path(rapidocr.__file__).parent / "models"
+        except (ValueError, LookupError) as error:
+            raise EngineUnavailable(f"the models of rapidocr cannot be loaded ({error}); {INSTALL_HINT}") from error
         cv2.setNumThreads(threads)
         self._side = side
-        self._models: Any = rapidocr.RapidOCR(
-            params={
-                "Global.log_level": "critical",
-                "Global.use_preprocess_img": False,
-                "Global.use_vertical_padding": False,
-                "EngineConfig.onnxruntime.intra_op_num_threads": threads,
-                "EngineConfig.onnxruntime.inter_op_num_threads": 1,
-                "EngineConfig.onnxruntime.enable_cpu_mem_arena": False,
-                "Det.limit_type": "max",
-                "Det.limit_side_len": max(side, SMALL) + 2 * MARGIN,
-                # With explicit paths it never tries a download.
-                "Det.model_path": _model_path(models, "det"),
-                "Rec.model_path": _model_path(models, "rec"),
-            }
-        )
 
     def read(self, image: Image.Image) -> OcrResult:
         try:
@@ -100,7 +79,7 @@ class RapidOcr:
         regions = self._find_regions(pixels) if int(pixels.max()) - int(pixels.min()) >= CONTRAST else []
         if not regions:
             return OcrResult()
-        known: dict[tuple[int, int], _RecognisedText] = {}
+        known: dict[tuple[int, int], RecognisedText] = {}
         turn = self._page_turn(pixels, regions, known)
         lines: list[Line] = []
         unread = 0
@@ -126,21 +105,12 @@ class RapidOcr:
         if scale != 1.0:
             size = max(1, round(width * scale)), max(1, round(height * scale))
             small = cv2.resize(pixels, size, interpolation=cv2.INTER_AREA if scale < 1 else cv2.INTER_CUBIC)
-        background = [int(value) for value in numpy.median(small[:: max(1, small.shape[0] - 1)], axis=(0, 1))]
-        edges = (MARGIN, MARGIN, MARGIN, MARGIN)
-        found = self._models(
-            cv2.copyMakeBorder(small, *edges, cv2.BORDER_CONSTANT, value=background),
-            use_det=True, use_cls=False, use_rec=False,
-        )  # fmt: skip
-        if found.boxes is None:
-            return []
         bounds = numpy.array([width - 1, height - 1], numpy.float32)
-        boxes = (numpy.asarray(box, numpy.float32) - MARGIN for box in found.boxes)
-        regions = [numpy.clip(box / numpy.float32(scale), 0, bounds) for box in boxes]
+        regions = [numpy.clip(box / numpy.float32(scale), 0, bounds) for box in self._detector.find_regions(small)]
         return [region for region in regions if min(_extent(region)) >= SPECK]
 
     def _page_turn(
-        self, pixels: Pixels, regions: Sequence[Corners], known: dict[tuple[int, int], _RecognisedText]
+        self, pixels: Pixels, regions: Sequence[Corners], known: dict[tuple[int, int], RecognisedText]
     ) -> int:
         """By how many quarters, clockwise, the page must be turned to be read."""
         tall = [i for i, region in enumerate(regions) if _is_tall(region)]
@@ -166,14 +136,14 @@ class RapidOcr:
         return best if scores[best] > scores[first] + 0.05 else first
 
     def _read_region(
-        self, pixels: Pixels, region: Corners, index: int, turn: int, known: dict[tuple[int, int], _RecognisedText]
-    ) -> tuple[int, _RecognisedText]:
+        self, pixels: Pixels, region: Corners, index: int, turn: int, known: dict[tuple[int, int], RecognisedText]
+    ) -> tuple[int, RecognisedText]:
         """The region's text and the quarters it had to be turned: like the page, if that gives plausible text."""
         against_page = _is_tall(region) != bool(turn % 2)
         tries = [(turn + 3) % 4, (turn + 1) % 4] if against_page else [turn, (turn + 2) % 4]
         if against_page and max(_extent(region)) < 3 * min(_extent(region)):
             tries.insert(0, turn)  # a single letter may be high and narrow
-        best = (tries[0], _RecognisedText())
+        best = (tries[0], RecognisedText())
         for quarters in tries:
             if (index, quarters) not in known:
                 known[index, quarters] = self._recognise(pixels, _turn_corners(region, quarters))
@@ -184,18 +154,8 @@ class RapidOcr:
                 break
         return best
 
-    def _recognise(self, pixels: Pixels, region: Corners) -> _RecognisedText:
-        found = self._models(
-            _cut_strip(pixels, region), use_det=False, use_cls=False, use_rec=True, return_word_box=True
-        )
-        text = str(found.txts[0])
-        details = found.word_results[0]
-        confidences = tuple(float(value) for value in details.confs or ())
-        columns = tuple(column for word in details.word_cols or () for column in word)
-        letters = [value for letter, value in zip(text, confidences, strict=False) if not letter.isspace()]
-        if not letters or len(letters) != len(columns):
-            return _RecognisedText()
-        return _RecognisedText(text, confidences, columns, max(1.0, details.line_txt_len), sum(letters) / len(letters))
+    def _recognise(self, pixels: Pixels, region: Corners) -> RecognisedText:
+        return self._recogniser.read(_cut_strip(pixels, region))
 
 
 def _release_memory() -> None:
@@ -204,11 +164,19 @@ def _release_memory() -> None:
         ctypes.CDLL(None).malloc_trim(0)
 
 
-def _model_path(folder: Path, task: str) -> str:
+def _models_folder() -> Path:
+    """Where the package keeps its models. It is not imported: only its models are needed."""
+    found = find_spec("rapidocr")
+    if found is None or found.origin is None:
+        raise EngineUnavailable(f"the reader of pictures, rapidocr, is not installed; {INSTALL_HINT}")
+    return Path(found.origin).parent / "models"
+
+
+def _load_model(folder: Path, task: str) -> bytes:
     found = sorted(folder.glob(f"*_{task}_*.onnx"))
     if not found:
         raise EngineUnavailable(f"rapidocr came without its models; {INSTALL_HINT} (3.10 or newer)")
-    return str(found[0])
+    return found[0].read_bytes()
 
 
 def _extent(region: Corners) -> tuple[float, float]:
@@ -243,7 +211,7 @@ def _cut_strip(pixels: Pixels, region: Corners) -> Pixels:
     return strip
 
 
-def _is_nearly_empty(recognised: _RecognisedText, region: Corners) -> bool:
+def _is_nearly_empty(recognised: RecognisedText, region: Corners) -> bool:
     width, height = _extent(region)
     density = len(recognised.columns) * height / max(1.0, width)
     return density < EMPTY or (density < DENSE and recognised.confidence < SURE)
@@ -254,7 +222,7 @@ def _looks_like_text(region: Corners) -> bool:
     return height >= TINY and width >= 2 * height
 
 
-def _make_line(recognised: _RecognisedText, region: Corners, width: int, height: int) -> Line:
+def _make_line(recognised: RecognisedText, region: Corners, width: int, height: int) -> Line:
     (ax, ay), (bx, by), (cx, cy), (dx, dy) = ((float(x) / width, float(y) / height) for x, y in region)
     quad: Quad = ((ax, ay), (bx, by), (cx, cy), (dx, dy))
     step = (recognised.columns[-1] - recognised.columns[0]) / max(1, len(recognised.columns) - 1) or recognised.width

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 IR_VERSION, OPERATORS = 6, 11  # versions of the format and of the operator set
 _TYPES = {"float32": 1, "uint8": 2, "int8": 3, "int64": 7}
 _FOUR_BYTES = 5  # the wire type of a float
-_FLOAT, _INT, _INTS = 1, 2, 7  # types of attributes
+_FLOAT, _INT, _STRING, _INTS = 1, 2, 3, 7  # types of attributes
 
-Attribute = float | int | Sequence[int]
+Attribute = float | int | str | Sequence[int]
 Shape = Sequence[int | str]  # a dimension of variable length has a name
 
 
@@ -88,6 +88,8 @@ def _attribute(name: str, value: Attribute) -> bytes:
         return _text(1, name) + _varint(2 << 3 | _FOUR_BYTES) + struct.pack("<f", value) + _number(20, _FLOAT)
     if isinstance(value, int):
         return _text(1, name) + _number(3, value) + _number(20, _INT)
+    if isinstance(value, str):
+        return _text(1, name) + _text(4, value) + _number(20, _STRING)
     return _text(1, name) + b"".join(_number(8, number) for number in value) + _number(20, _INTS)
 
 
