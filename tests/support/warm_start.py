@@ -16,7 +16,6 @@ import gc
 import importlib
 import json
 import os
-import platform
 import runpy
 import signal
 import socket
@@ -32,11 +31,13 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NoReturn, cast
 
+from chyme.core.children.environment import OWN
+from chyme.core.children.template import CLONE_CALL
+from chyme.core.children.template_main import copy_process
 from chyme.core.outbound.socket_messages import receive
 
-CLONE = {"x86_64": 56, "aarch64": 220}.get(platform.machine())  # the number of the call
-WARM = CLONE is not None and "COLD_TESTS" not in os.environ
-CLONE_PARENT = 0x8000  # the copy becomes a sibling instead of a child
+WARM = CLONE_CALL is not None and "COLD_TESTS" not in os.environ
+FORKABLE = ("MALLOC_ARENA_MAX", "OPENBLAS_NUM_THREADS", "ORT_DISABLE_TELEMETRY")  # libraries then start no threads
 COMMAND = "chyme"
 ROOM = "WARM_START_ROOM"  # a copy overwrites this variable with its environment, so that /proc contains it
 ROOM_BYTES = 8 << 10
@@ -105,7 +106,7 @@ def _first() -> WaitingProcess:
     with theirs:
         process = subprocess.Popen(
             [sys.executable, "-P", __file__, str(theirs.fileno())],
-            env=own | {ROOM: " " * ROOM_BYTES, "MALLOC_ARENA_MAX": "2", "OPENBLAS_NUM_THREADS": "1"},
+            env={**own, ROOM: " " * ROOM_BYTES, **{name: OWN[name] for name in FORKABLE}},
             stdin=subprocess.DEVNULL,
             pass_fds=[theirs.fileno()],
             start_new_session=True,
@@ -123,42 +124,21 @@ def _first() -> WaitingProcess:
 
 
 def _import_everything() -> None:
+    from chyme.application.digester_config import config_of, without_secrets
+    from chyme.application.settings import Settings
+    from chyme.digesters import preload
     from chyme.doors.cli.main import COMMANDS
-    from chyme.text.language_detection import language_of
 
     for module in sorted(set(COMMANDS.values())):
         importlib.import_module(f"chyme.doors.cli.commands.{module}")
-    # Nothing that starts a thread when it is imported, as onnxruntime does: threads are not copied.
+    # Nothing that starts a thread when it is imported: threads are not copied.
     for module in ("chyme.digesters", "chyme.doors.http.server", "chyme.core.outbound.connection_client"):
         importlib.import_module(module)
     for module in ("pydantic_ai.models.openai", "mcp.server", "numpy", "PIL.Image", "lxml.html", "trafilatura"):
         importlib.import_module(module)
-    language_of("The model that tells languages apart is loaded when it is first asked.")
-    _build_embedder()
+    # With the defaults, as most tests have them: models that are loaded here need not be loaded again by any copy.
+    preload(without_secrets(config_of(Settings())), ["text", "embedding", "meaning"])
     assert threading.active_count() == len(os.listdir("/proc/self/task")) == 1
-
-
-def _build_embedder() -> None:
-    """Build the embedder's network in advance: rounding its weights is most of the work of loading it."""
-    import numpy
-
-    from chyme.models.embedding import minilm
-    from chyme.models.embedding.minilm_network import build_network
-    from chyme.models.weights.catalog import EMBEDDING
-    from chyme.models.weights.folder import path_of
-    from chyme.models.weights.safetensors import read_tensors
-
-    folder = path_of(EMBEDDING)
-    if folder is None:
-        return
-    seen = read_tensors(folder / "model.safetensors")
-    built = build_network(seen)
-
-    def ready(tensors: Mapping[str, Any], exact: bool = False) -> tuple[bytes, str]:
-        same = tensors.keys() == seen.keys() and all(numpy.array_equal(tensors[name], seen[name]) for name in seen)
-        return built if same and not exact else build_network(tensors, exact)
-
-    vars(minilm)["build_network"] = ready
 
 
 def _wait(line: socket.socket) -> None:
@@ -169,23 +149,13 @@ def _wait(line: socket.socket) -> None:
         data, descriptors, _ = receive(line, MAX_BYTES, MAX_DESCRIPTORS)
         if not data:
             os._exit(0)
-        pid = _copied()
+        pid = copy_process()
         if pid == 0:
             line.close()
             _become(json.loads(data), descriptors)
         line.send(str(pid).encode())
         for descriptor in descriptors:
             os.close(descriptor)
-
-
-def _copied() -> int:
-    """Fork as `os.fork` does, but with our parent as the parent of the copy."""
-    python, libc = ctypes.pythonapi, ctypes.PyDLL(None)
-    python.PyOS_BeforeFork()
-    pid = libc.syscall(ctypes.c_long(CLONE or 0), ctypes.c_long(CLONE_PARENT | signal.SIGCHLD), None, None, None, None)
-    python.PyOS_AfterFork_Parent() if pid else python.PyOS_AfterFork_Child()
-    assert pid >= 0, "the kernel refused to copy the process"
-    return int(pid)
 
 
 def _become(order: dict[str, Any], descriptors: list[int]) -> NoReturn:

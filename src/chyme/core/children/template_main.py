@@ -43,7 +43,7 @@ def main() -> None:
         # Threads are not copied, and a library may wait for one of them for ever.
         if not descriptors:
             pid = 0  # it was only told to preload
-        elif (pid := _copy_process() if threads == 1 else NO_COPY) == 0:
+        elif (pid := copy_process() if threads == 1 else NO_COPY) == 0:
             line.close()
             _become_child(descriptors)
         line.send(json.dumps({"pid": pid, "threads": threads, "problem": problem[-MAX_PROBLEM:]}).encode())
@@ -68,7 +68,7 @@ def _preload(order: dict[str, object], loaded: set[str]) -> str:
     return ""
 
 
-def _copy_process() -> int:
+def copy_process() -> int:
     """Fork as `os.fork` does, but make our parent the parent of the copy."""
     python, libc = ctypes.pythonapi, ctypes.PyDLL(None)
     python.PyOS_BeforeFork()
