@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import faulthandler
 import gc
 import math
@@ -30,8 +31,10 @@ _RESULT = struct.Struct("<Q?")  # the size of the result, and whether the copy t
 
 @cache
 def parser_process() -> ParserProcess:
-    """Return the copy of this process in which pages are parsed; it starts with the first page."""
-    return ParserProcess()
+    """Return the copy of this process that parses pages; it starts with its first page and ends with this process."""
+    instance = ParserProcess()
+    atexit.register(instance.close)
+    return instance
 
 
 class ParserProcess:
