@@ -13,7 +13,7 @@ from growth import grows_linearly
 from chyme.documents.html.metadata import PageMetadata, metadata_of
 from chyme.documents.html.metadata_values import clean_line, date_of, language_of
 from chyme.documents.html.structured_data import things_in
-from chyme.documents.html.tree import tree_of
+from chyme.documents.html.tree import Page, tree_of
 from chyme.webpages.login_and_bot_walls import wall_headers
 from chyme.webpages.wall_signals import read_page_signals
 
@@ -22,7 +22,7 @@ URL = "https://www.example.org/2024/loaf.html"
 
 def read(head: str = "", body: str = "<p>x</p>", html: str = "", headers: dict[str, str] | None = None) -> PageMetadata:
     page = f"<!doctype html><html {html}><head>{head}</head><body>{body}</body></html>"
-    return metadata_of(page, URL, headers or {}, "Two words")
+    return metadata_of(Page(page), URL, headers or {}, "Two words")
 
 
 def ld(*things: object) -> str:
@@ -195,7 +195,7 @@ def test_a_script_full_of_blanks_costs_no_more_than_its_length(begun: str, blank
 
 def test_words_in_the_shadow_of_an_element_are_shown() -> None:
     page = "<my-a><template shadowrootmode=open><p>in its shadow</template></my-a><template>of no use</template><p>x"
-    assert read_page_signals(page, "").beginning == "in its shadow x"
+    assert read_page_signals(Page(page), "").beginning == "in its shadow x"
 
 
 @pytest.mark.parametrize(
@@ -273,7 +273,7 @@ def test_things_are_bounded() -> None:
 
 def test_a_page_too_wild_for_a_tree_is_described_by_its_head() -> None:
     page = "<html lang=en><head><title>Loaf</title></head><body>" + "<i>x</i>" * 200_000
-    found = metadata_of(page, URL, {}, "")
+    found = metadata_of(Page(page), URL, {}, "")
     assert (found.title, found.language, found.word_count) == ("Loaf", "en", 0)
 
 
@@ -283,7 +283,7 @@ def test_signs_are_plain_facts() -> None:
         "<noscript>Please enable JavaScript.</noscript><script src=/a.js></script>"
         "<div class=g-recaptcha></div>"
     )
-    signs = read_page_signals(page, "the end")
+    signs = read_page_signals(Page(page), "the end")
     assert (signs.title, signs.password, signs.fields, signs.ending) == ("Sign in", True, 1, "the end")
     assert (signs.empty_root, signs.asks_for_script, signs.script_chars) == (True, True, 1_000)
     assert signs.markers == {"captcha"}
@@ -293,5 +293,5 @@ def test_signs_are_plain_facts() -> None:
 
 
 def test_the_signs_of_a_wild_page_are_its_words() -> None:
-    signs = read_page_signals("<div>" * 50_000 + "deep words", "")
+    signs = read_page_signals(Page("<div>" * 50_000 + "deep words"), "")
     assert (signs.beginning, signs.shown) == ("deep words", 2)

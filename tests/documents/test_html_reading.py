@@ -13,6 +13,7 @@ from growth import grows_linearly
 from chyme.documents.conversion.results import ConversionLimits
 from chyme.documents.html.raw_source import is_too_complex
 from chyme.documents.html.reader import PageContent, page_text, read_page, reading_time, strip_link_targets
+from chyme.documents.html.tree import Page
 
 CORPUS = Path(__file__).parents[2] / "../shared/corpus"
 URL = "https://example.org/blog/2024/loaf.html"
@@ -30,7 +31,7 @@ def read(
     body: str, head: str = "<title>A loaf</title>", url: str = URL, limits: ConversionLimits | None = None
 ) -> PageContent:
     page = f"<!doctype html><html><head>{head}</head><body>{body}</body></html>"
-    return read_page(page, url, limits or ConversionLimits())
+    return read_page(Page(page), url, limits or ConversionLimits())
 
 
 def article(inside: str, around: str = "") -> str:
@@ -204,7 +205,7 @@ def test_an_empty_page_says_nothing() -> None:
         "<!-- -->",
         "<html><body><div id=root></div><script>x</script></body></html>",
     ):
-        assert read_page(page, URL, ConversionLimits()) == PageContent("", (), False, 0)
+        assert read_page(Page(page), URL, ConversionLimits()) == PageContent("", (), False, 0)
 
 
 def test_a_long_text_is_cut_with_a_note() -> None:
@@ -246,7 +247,7 @@ MANY = {
 @pytest.mark.parametrize("name", MANY)
 def test_hostile_pages_cost_no_more_than_their_length_and_less_than_a_gigabyte(name: str) -> None:
     def read(size: int) -> PageContent:
-        return read_page(f"<html><body>{MANY[name][:size]}", URL, ConversionLimits())
+        return read_page(Page(f"<html><body>{MANY[name][:size]}"), URL, ConversionLimits())
 
     Path("/proc/self/clear_refs").write_text("5")  # reset the peak
     before = memory("VmRSS")
@@ -301,7 +302,7 @@ def test_the_corpus_is_read_as_people_read_it() -> None:
         expected = words_of(truth.read_text(encoding="utf-8", errors="replace"))
         if expected:
             page = page_text((CORPUS / entry["file"]).read_bytes())
-            scores[entry["file"]] = f1(expected, words_of(read_page(page, URL, ConversionLimits()).markdown))
+            scores[entry["file"]] = f1(expected, words_of(read_page(Page(page), URL, ConversionLimits()).markdown))
     assert len(scores) > 50
     assert sum(scores.values()) / len(scores) >= LEAST_F1, sorted(scores.items(), key=lambda score: score[1])[:5]
 

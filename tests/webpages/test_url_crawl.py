@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +16,7 @@ import pytest
 from disk_source import DiskSource, source_of
 from local_web import Listener, LocalWeb, Page
 
+from chyme.core.children.environment import child_environment
 from chyme.core.outbound.guard import Guard
 from chyme.core.outbound.policy import policy_of
 from chyme.core.pipeline.document_state import captured_address
@@ -328,3 +332,18 @@ def test_a_check_for_robots_that_asks_for_a_pause_is_a_check_for_robots(tmp_path
         crawl(tmp_path, web, wall)
     with pytest.raises(RateLimited):
         crawl(tmp_path, web, local_sites.busy(web, 429, 60))
+
+
+@pytest.mark.parametrize("crawl", [True, False])
+def test_what_pages_need_is_loaded_before_the_first_page_and_starts_no_thread(crawl: bool) -> None:
+    program = (
+        "import os, sys\n"
+        "from chyme.webpages.url_crawl import UrlCrawl\n"
+        f"UrlCrawl(crawl={crawl}).preload()\n"
+        "loaded = {'httpcore2', 'lxml.html', 'nh3', 'tinycss2', 'trafilatura'} & set(sys.modules)\n"
+        "print(len(loaded), len(os.listdir('/proc/self/task')))"
+    )
+    environment = child_environment() | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    ran = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
+
+    assert ran.stdout.split() == (["5", "1"] if crawl else ["0", "1"])

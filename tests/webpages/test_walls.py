@@ -9,6 +9,7 @@ import pytest
 
 from chyme.documents.conversion.results import ConversionLimits
 from chyme.documents.html.reader import read_page
+from chyme.documents.html.tree import Page
 from chyme.webpages.login_and_bot_walls import Finding, ResponseFacts, Wall, detect_wall, needs_script, wall_headers
 from chyme.webpages.wall_signals import read_page_signals
 
@@ -31,8 +32,8 @@ def finding(
     asked: str = REQUESTED,
 ) -> Finding:
     page = f"<!doctype html><html><head><title>{title}</title>{head}</head><body>{body}</body></html>"
-    read = read_page(page, url, ConversionLimits())
-    signs = read_page_signals(page, read.markdown)
+    read = read_page(Page(page), url, ConversionLimits())
+    signs = read_page_signals(Page(page), read.markdown)
     return detect_wall(
         ResponseFacts(
             status=status,

@@ -24,6 +24,7 @@ from chyme.webpages.url_crawl_screenshot import check_answer
 
 if TYPE_CHECKING:
     from chyme.documents.html.reader import PageContent
+    from chyme.documents.html.tree import Page
     from chyme.webpages.http_client.fetch_result import FetchResult
     from chyme.webpages.http_client.fetcher import Fetcher
 
@@ -40,8 +41,8 @@ class _ReadPage:
     """A page that was read, and the verdict on it."""
 
     fetched: FetchResult
-    source: str
-    page: PageContent
+    page: Page
+    content: PageContent
     finding: Finding
 
 
@@ -83,6 +84,19 @@ class UrlCrawl(Digester):
         crawl = "crawls" if self.crawl else "does not crawl"
         readers = f"{self.readers.text.fingerprint} {self.readers.preview.fingerprint} {self.readers.words.fingerprint}"
         return f"{describe_versions(*READERS)} {sizes} {browser} browser, {crawl}, {readers}"
+
+    def preload(self) -> None:
+        if not self.crawl:
+            return
+        from chyme.documents.html import metadata, reader  # noqa: F401
+        from chyme.webpages import wall_signals  # noqa: F401
+        from chyme.webpages.http_client import fetcher, text_decoding  # noqa: F401
+        from chyme.webpages.http_client.transport import load_certificates
+        from chyme.webpages.snapshot import builder
+
+        load_certificates()
+        reader.load_libraries()
+        builder.load_libraries()
 
     def can_digest(self, file: File) -> bool:
         return file.kind is Kind.URL
@@ -133,23 +147,26 @@ class UrlCrawl(Digester):
             answer = f"answer {fetched.status}: " if fetched.status >= 400 else ""
             raise UnreadableFile(f"{name}: {answer}{read.finding.sentence}")
         source.progress(0.5)
-        copy = build_snapshot(read.source, read.fetched.url, fetcher, self.limits)
+        metadata = asdict(metadata_of(read.page, read.fetched.url, fetched.headers, read.content.markdown))
+        read.page.forget_tree()
+        copy = build_snapshot(read.page.source, read.fetched.url, fetcher, self.limits)
         source.progress(0.9)
-        metadata = asdict(metadata_of(read.source, read.fetched.url, fetched.headers, read.page.markdown))
         metadata |= {"mime": HTML, **_requested_url(link, read.fetched.url)}
         if read.finding.wall is Wall.PAYWALL:
             metadata["access"] = "paywall"
         counts: dict[str, Any] = {"parts": copy.parts, "left_out": copy.left_out, "rendered": rendered}
         if copy.notes:
             counts["notes"] = list(copy.notes)
-        notes = (*read.page.notes, *([read.finding.sentence] if read.finding.sentence else []))
-        content = with_notes(read.page.markdown, notes)
-        return _make_outputs(content, read.page.places, Artifact(PAGE, copy.html), counts, metadata)
+        notes = (*read.content.notes, *([read.finding.sentence] if read.finding.sentence else []))
+        content = with_notes(read.content.markdown, notes)
+        return _make_outputs(content, read.content.places, Artifact(PAGE, copy.html), counts, metadata)
 
-    def _read_page(self, link: str, fetched: FetchResult, page: str) -> _ReadPage:
+    def _read_page(self, link: str, fetched: FetchResult, source: str) -> _ReadPage:
         from chyme.documents.html.reader import read_page
+        from chyme.documents.html.tree import Page
         from chyme.webpages.wall_signals import read_page_signals
 
+        page = Page(source)
         read = read_page(page, fetched.url, self.conversion)
         signals = asdict(read_page_signals(page, read.markdown))
         headers = wall_headers(fetched.headers)

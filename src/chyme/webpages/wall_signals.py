@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from chyme.documents.html.metadata_values import clean_line
 from chyme.documents.html.raw_source import bare_words, count_words_and_signs
 from chyme.documents.html.structured_data import Thing, things_in
-from chyme.documents.html.tree import is_shown, title_of, tree_of
+from chyme.documents.html.tree import Page, is_shown, title_of
 from chyme.webpages.login_and_bot_walls import PageSignals
 
 if TYPE_CHECKING:
@@ -18,30 +18,29 @@ if TYPE_CHECKING:
 EXCERPT = 3_000  # characters from the beginning, and as many from the end
 MAX_SEARCHED_CHARS = 500_000  # of the source, in the search for markers: challenge pages are small
 MAX_ROOTS = 20
-# Markers in the source of challenge pages; a captcha may be in any form.
+# Markers in the source of challenge pages; a captcha may be in any form. Plain strings are found many times quicker.
 _MARKERS = {
-    "cloudflare-challenge": re.compile(
-        r"_cf_chl_opt|/cdn-cgi/challenge-platform/h/|cf-chl-widget|id=\"challenge-form\""
-    ),
-    "datadome-challenge": re.compile(r"(?:geo|ct)\.captcha-delivery\.com"),
-    "perimeterx-challenge": re.compile(r"px-captcha|_pxBlockedUrl|window\._pxUuid"),
-    "aws-waf-challenge": re.compile(r"gokuProps|AwsWafCaptcha|awsWafCookieDomainList"),
-    "incapsula-challenge": re.compile(r"_Incapsula_Resource\?[^\"']{0,200}(?:incident_id|xinfo|edet)"),
-    "kasada-challenge": re.compile(r"KPSDK\.|/ips\.js\?"),
-    "akamai-challenge": re.compile(r"sec-if-cpt-container|/_sec/cp_challenge/|bm-verify="),
-    "anubis-challenge": re.compile(r"/\.within\.website/x/cmd/anubis|anubis_challenge"),
-    "sgcaptcha-challenge": re.compile(r"/\.well-known/sgcaptcha/"),
-    "ddos-guard-challenge": re.compile(r"/\.well-known/ddos-guard/|ddos-guard/js-challenge"),
-    "sucuri-challenge": re.compile(r"sucuri_cloudproxy_js"),
-    "vercel-challenge": re.compile(r"/\.well-known/vercel/security/"),
-    "aliyun-challenge": re.compile(r"acw_sc__v2|aliyun_waf_"),
-    "yandex-challenge": re.compile(r"/checkcaptcha\?|smart-captcha|SmartCaptcha"),
-    "google-challenge": re.compile(r"/sorry/index|id=\"captcha-form\""),
-    "captcha": re.compile(
-        r"g-recaptcha|google\.com/recaptcha|recaptcha\.net/recaptcha|h-captcha|hcaptcha\.com|challenges\.cloudflare\.com"
-        r"|cf-turnstile|funcaptcha|arkoselabs|geetest|friendlycaptcha|frc-captcha|mtcaptcha|/captcha[./?]"
+    "cloudflare-challenge": ("_cf_chl_opt", "/cdn-cgi/challenge-platform/h/", "cf-chl-widget", 'id="challenge-form"'),
+    "datadome-challenge": ("geo.captcha-delivery.com", "ct.captcha-delivery.com"),
+    "perimeterx-challenge": ("px-captcha", "_pxBlockedUrl", "window._pxUuid"),
+    "aws-waf-challenge": ("gokuProps", "AwsWafCaptcha", "awsWafCookieDomainList"),
+    "kasada-challenge": ("KPSDK.", "/ips.js?"),
+    "akamai-challenge": ("sec-if-cpt-container", "/_sec/cp_challenge/", "bm-verify="),
+    "anubis-challenge": ("/.within.website/x/cmd/anubis", "anubis_challenge"),
+    "sgcaptcha-challenge": ("/.well-known/sgcaptcha/",),
+    "ddos-guard-challenge": ("/.well-known/ddos-guard/", "ddos-guard/js-challenge"),
+    "sucuri-challenge": ("sucuri_cloudproxy_js",),
+    "vercel-challenge": ("/.well-known/vercel/security/",),
+    "aliyun-challenge": ("acw_sc__v2", "aliyun_waf_"),
+    "yandex-challenge": ("/checkcaptcha?", "smart-captcha", "SmartCaptcha"),
+    "google-challenge": ("/sorry/index", 'id="captcha-form"'),
+    "captcha": (
+        *("g-recaptcha", "google.com/recaptcha", "recaptcha.net/recaptcha", "h-captcha", "hcaptcha.com"),
+        *("challenges.cloudflare.com", "cf-turnstile", "funcaptcha", "arkoselabs", "geetest", "friendlycaptcha"),
+        *("frc-captcha", "mtcaptcha", "/captcha.", "/captcha/", "/captcha?"),
     ),
 }
+_INCAPSULA = re.compile(r"_Incapsula_Resource\?[^\"']{0,200}(?:incident_id|xinfo|edet)")
 _SCRIPT_PLEA = re.compile(
     r"(?:enable|activ\w{1,6}|turn on|requires?|need\w?|aktivier\w{0,4}|habilit\w{1,4}|включите|启用|啟用|有効)"
     r".{0,60}java\s?script|java\s?script.{0,60}(?:enable|disabled|required|aktivier|activ|habilit|включ|有効|启用|啟用|필요|활성)",
@@ -54,13 +53,12 @@ _ROOT_IDS = frozenset((
 _NOT_FREE = re.compile(r"^(?:false|no|0)$", re.IGNORECASE)
 
 
-def read_page_signals(page: str, markdown: str) -> PageSignals:
+def read_page_signals(page: Page, markdown: str) -> PageSignals:
     """Return what distinguishes the page from a wall; `markdown` is its extracted text."""
-    searched = page[:MAX_SEARCHED_CHARS]
-    markers = frozenset(name for name, pattern in _MARKERS.items() if pattern.search(searched))
-    root = tree_of(page)
+    markers = find_markers(page.source[:MAX_SEARCHED_CHARS])
+    root = page.copy_tree()
     if root is None:
-        text = bare_words(page)
+        text = bare_words(page.source)
         return PageSignals(
             beginning=text[:EXCERPT],
             ending=markdown[-EXCERPT:],
@@ -98,6 +96,12 @@ def read_page_signals(page: str, markdown: str) -> PageSignals:
         empty_root=empty,
         script_chars=script_chars,
     )
+
+
+def find_markers(source: str) -> frozenset[str]:
+    """Return the names of the challenges and captchas whose markers are in the source."""
+    found = {name for name, markers in _MARKERS.items() if any(marker in source for marker in markers)}
+    return frozenset(found | {"incapsula-challenge"} if _INCAPSULA.search(source) else found)
 
 
 def _is_executed(script: HtmlElement) -> bool:

@@ -17,6 +17,7 @@ from chyme.documents.conversion.results import (
 )
 from chyme.documents.conversion.xberg import read_with_xberg
 from chyme.documents.html.reader import page_text, read_page
+from chyme.documents.html.tree import Page
 from chyme.errors import LimitReached
 from chyme.text.decoding import clean, decode
 
@@ -59,7 +60,7 @@ def _message_blocks(name: str, message: Message, limits: ConversionLimits, depth
         elif file or part.get_content_disposition() == "attachment" or part.get_content_maintype() != "text":
             attachments.append(file or kind)
         elif kind == "text/html":
-            html_texts.append(read_page(_source_of(part), "", ConversionLimits()).markdown)
+            html_texts.append(read_page(Page(_source_of(part)), "", ConversionLimits()).markdown)
         else:
             plain_texts.append(_text_of(part))
     plain_text, html_text = "\n\n".join(plain_texts).strip(), "\n\n".join(html_texts).strip()

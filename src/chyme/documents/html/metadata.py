@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from chyme.documents.html.metadata_values import clean_line, date_of, language_of
 from chyme.documents.html.reader import reading_time
 from chyme.documents.html.structured_data import kind_of, main_subjects, texts, things_in, types_of
-from chyme.documents.html.tree import absolute_url, base_of, title_of, tree_of
+from chyme.documents.html.tree import Page, absolute_url, base_of, title_of, tree_of
 
 if TYPE_CHECKING:
     from lxml.html import HtmlElement  # type: ignore[import-untyped]
@@ -53,13 +53,13 @@ class PageMetadata:
     favicon: str | None = None
 
 
-def metadata_of(page: str, url: str, headers: Mapping[str, str], markdown: str) -> PageMetadata:
+def metadata_of(page: Page, url: str, headers: Mapping[str, str], markdown: str) -> PageMetadata:
     """The metadata of the page from `url`; `headers` by lower-case name, `markdown` as it was read."""
     from lxml.html import document_fromstring as fromstring
 
-    root = tree_of(page)
+    root = page.tree
     if root is None:
-        root = tree_of(page[:HEAD_CHARS])
+        root = tree_of(page.source[:HEAD_CHARS])
     if root is None:
         root = fromstring("<html></html>")
     words, minutes = reading_time(markdown)

@@ -22,7 +22,7 @@ from chyme.documents.html.article import MIN_FOUND, article_markdown, article_te
 from chyme.documents.html.metadata_values import clean_line
 from chyme.documents.html.raw_source import MAX_TAGS, bare_words, count_words_and_signs
 from chyme.documents.html.structured_data import texts, things_in
-from chyme.documents.html.tree import cleanse, drop, escape_link_syntax, title_of, tree_of
+from chyme.documents.html.tree import Page, cleanse, drop, escape_link_syntax, title_of
 from chyme.errors import LimitReached
 from chyme.model import Place
 from chyme.text.decoding import clean, decode
@@ -40,6 +40,9 @@ WORDS_PER_MINUTE, SIGNS_PER_MINUTE = 230, 500
 _WORD = re.compile(r"\w+")
 _ARTICLE_TYPE = re.compile(r'"@type"\s{0,9}:\s{0,9}(?:\[\s{0,9})?"(?:\w{0,20}Article|BlogPosting|Report)"')
 _TARGET = re.compile(r"\]\((?:<[^<>\n]*>|[^()\n]*)\)")
+_FIRST_PAGE = (
+    "<html><body><article><h1>Title</h1><p>A text so short that every way of reading it is tried.</p></article>"
+)
 _META = re.compile(rb"<(?:meta|\?xml)[^>]+?(?:charset|encoding)\s*=\s*[\"']?\s*([A-Za-z0-9_:.-]+)", re.IGNORECASE)
 
 
@@ -54,14 +57,14 @@ class PageContent:
     notes: tuple[str, ...] = ()
 
 
-def read_page(page: str, url: str, limits: ConversionLimits) -> PageContent:
-    """The text of a page's source that came from `url` (empty: from nowhere). Nothing it refers to is fetched."""
-    root = tree_of(page)
+def read_page(page: Page, url: str, limits: ConversionLimits) -> PageContent:
+    """The text of a page that came from `url` (empty: from nowhere). Nothing it refers to is fetched."""
+    root = page.copy_tree()
     if root is None:
-        title, markdown, article = "", _read_without_tree(page), False
+        title, markdown, article = "", _read_without_tree(page.source), False
     else:
         title, declared = _title(root), declares_article(root)
-        body = _declared_body(root) if '"articleBody"' in page else ""
+        body = _declared_body(root) if '"articleBody"' in page.source else ""
         cleanse(root, url)
         markdown, article = _read_tree(root, declared)
         words = count_words(strip_link_targets(markdown))
@@ -71,6 +74,11 @@ def read_page(page: str, url: str, limits: ConversionLimits) -> PageContent:
             markdown = _visible_words(root)
     result = truncate(build_unpaged_result(_with_title(title, markdown)), limits.text_chars)
     return PageContent(result.markdown, result.places, article, reading_time(result.markdown)[0], result.notes)
+
+
+def load_libraries() -> None:
+    """Load what reading a page needs: code, patterns, stop words. Most of it comes with the first page only."""
+    read_page(Page(_FIRST_PAGE), "", ConversionLimits())
 
 
 def strip_link_targets(markdown: str) -> str:
@@ -182,7 +190,7 @@ def convert_html(name: str, data: bytes, limits: ConversionLimits) -> Conversion
     """The text of a page that is a file. Nothing it refers to is fetched."""
     if len(data) > limits.html_bytes:
         raise LimitReached(f"{name}: page is larger than {limits.html_bytes // MB} MB; raise html_bytes to read it")
-    page = read_page(page_text(data), "", limits)
+    page = read_page(Page(page_text(data)), "", limits)
     return ConversionResult(page.markdown, page.places, page.notes)
 
 

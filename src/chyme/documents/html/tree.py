@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from copy import deepcopy
+from functools import cached_property
 from typing import TYPE_CHECKING
 from urllib.parse import urljoin, urlsplit
 
@@ -36,6 +38,26 @@ _LANGUAGE = re.compile(r"(?:^|\s)(?:language-|lang-|highlight-source-|sourceCode
 _ITEMS = frozenset(("li", "tr", "dt", "dd", "thead", "tbody", "tfoot", "option"))
 _HEADINGS = frozenset(("h1", "h2", "h3", "h4", "h5", "h6"))
 _PERMALINKS = frozenset("¶#§🔗⚓∞")
+
+
+class Page:
+    """A page's source, parsed once for all who read it."""
+
+    def __init__(self, source: str) -> None:
+        self.source = source
+
+    @cached_property
+    def tree(self) -> HtmlElement | None:
+        """The page's root, not to be changed; None if there is no tree."""
+        return tree_of(self.source)
+
+    def forget_tree(self) -> None:
+        """Free the tree's memory, which is a multiple of the source's."""
+        self.__dict__.pop("tree", None)
+
+    def copy_tree(self) -> HtmlElement | None:
+        """A copy of the tree that may be changed: several times quicker than parsing again."""
+        return deepcopy(self.tree)
 
 
 def tree_of(page: str) -> HtmlElement | None:

@@ -25,8 +25,9 @@ def page_properties(stream: BinaryIO, size: int) -> Properties:
     """The properties of a web page that is a file."""
     from chyme.documents.html.metadata import metadata_of
     from chyme.documents.html.reader import page_text
+    from chyme.documents.html.tree import Page
 
-    metadata = metadata_of(page_text(stream.read(HEAD_BYTES)), "", {}, "")
+    metadata = metadata_of(Page(page_text(stream.read(HEAD_BYTES))), "", {}, "")
     return clean_properties(
         title=metadata.title or "",
         authors=[metadata.author or ""],

@@ -10,13 +10,13 @@ from html import unescape
 
 from chyme.webpages.http_client.fetch_result import PartFetcher
 from chyme.webpages.settings import CrawlLimits
-from chyme.webpages.snapshot.css_sanitiser import PageUsage
-from chyme.webpages.snapshot.html_sanitiser import custom_element_names, normalise_html, sanitise_body
+from chyme.webpages.snapshot.css_sanitiser import PageUsage, strip_css_urls
+from chyme.webpages.snapshot.html_sanitiser import custom_element_names, load_html_parser, normalise_html, sanitise_body
 from chyme.webpages.snapshot.html_tree import escape_html, text_of, to_html, tree_of
 from chyme.webpages.snapshot.inlining import Parts
 from chyme.webpages.snapshot.outline import Outline, Slot, SvgUse, extract_outline
 from chyme.webpages.snapshot.stylesheets import Sheets
-from chyme.webpages.snapshot.svg_files import extract_icons, insert_icon
+from chyme.webpages.snapshot.svg_files import extract_icons, insert_icon, sanitise_svg
 
 POLICY = (
     "default-src 'none'; img-src data:; style-src 'unsafe-inline'; font-src data:; form-action 'none'; base-uri 'none'"
@@ -57,6 +57,13 @@ def build_snapshot(page: str, url: str, fetcher: PartFetcher, limits: CrawlLimit
     except (MemoryError, RecursionError, ValueError, ArithmeticError):
         snapshot = None
     return snapshot or _build_text_only(page, url, limits)
+
+
+def load_libraries() -> None:
+    """Load what building a copy needs."""
+    load_html_parser()
+    strip_css_urls("p { color: red }")
+    sanitise_svg(b"<svg/>")
 
 
 def _build_full(page: str, url: str, fetcher: PartFetcher, limits: CrawlLimits) -> Snapshot | None:

@@ -11,7 +11,7 @@ from collections.abc import Set
 from functools import partial
 
 from chyme.webpages.snapshot.data_urls import DATA_URL
-from chyme.webpages.snapshot.parser_process import run_in_fork
+from chyme.webpages.snapshot.parser_process import parser_process
 
 SECONDS = 8.0
 _PLACEHOLDER_ELEMENTS = frozenset({"x-html", "x-body", "x-noscript", "x-frameset", "x-frame", "x-template"})
@@ -48,13 +48,18 @@ def custom_element_names(page: str) -> frozenset[str]:
     return frozenset(found)
 
 
+def load_html_parser() -> None:
+    """Load the parser here, so that the processes that are copied from this one have it."""
+    _sanitise("", frozenset(), frozenset())
+
+
 def normalise_html(page: str, custom_names: Set[str], max_bytes: int) -> str | None:
     """Return the page in regular form, as browsers understand it, for further inspection; None on failure.
 
     <html>, <body>, <noscript> and frames, which have parsing rules of their own, come out as x-html, x-body and so on;
     so do templates that browsers show at once.
     """
-    html = run_in_fork(partial(_normalise, page, custom_names), SECONDS, max_bytes)
+    html = parser_process().run(partial(_normalise, page, custom_names), SECONDS, max_bytes)
     return None if html is None else html.decode("utf-8", "replace")
 
 
@@ -62,7 +67,7 @@ def sanitise_body(body: str, custom_names: Set[str], styles: Set[str], max_bytes
     """Return the allowed part of the contents of <body>; None on failure. `styles`: values of style="" that are
     already sanitised.
     """
-    html = run_in_fork(partial(_sanitise, body, custom_names, styles), SECONDS, max_bytes)
+    html = parser_process().run(partial(_sanitise, body, custom_names, styles), SECONDS, max_bytes)
     return None if html is None else html.decode("utf-8", "replace")
 
 

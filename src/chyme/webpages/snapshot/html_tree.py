@@ -17,7 +17,6 @@ MAX_DEPTH = 500  # deeper elements become siblings, as in browsers
 _RAW = frozenset({"style", "iframe"})  # their text is not escaped, outside SVG
 _TAG = re.compile(r'<(/?)([^\s<>/"]+)((?:\s[^\s=>]+="[^"]*")*)\s*>')
 _ATTRIBUTE = re.compile(r'\s([^\s=>]+)="([^"]*)"')
-_ESCAPED = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "\u00a0": "&nbsp;"})
 
 
 def tree_of(html: str) -> tuple[Element, bool]:
@@ -95,7 +94,10 @@ def start_tag(element: Element) -> str:
 
 def escape_html(text: str) -> str:
     """Escape text for elements and quoted attributes."""
-    return text.translate(_ESCAPED) if not text.isalnum() else text
+    if text.isalnum():
+        return text
+    text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")  # many times quicker than translate()
+    return text.replace('"', "&quot;").replace("\u00a0", "&nbsp;")
 
 
 def text_of(element: Element) -> str:

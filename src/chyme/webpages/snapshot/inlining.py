@@ -106,6 +106,11 @@ class Parts:
 
     def _fetch_each(self, urls: list[str]) -> Iterator[tuple[str, FetchResult | None]]:
         """Fetch in order, several at once, until the number of parts or the room is used up."""
+        if len(urls) == 1:  # no thread is started for a single one
+            if self._requested < self._limits.parts and self.room > 0:
+                self._requested += 1
+                yield urls[0], self._fetcher.fetch_part(urls[0], self._limits.picture_bytes)
+            return
         pending: deque[tuple[str, Future[FetchResult | None]]] = deque()
         if not urls:
             return
