@@ -115,7 +115,7 @@ def load(config: Mapping[str, Any]) -> Loaded:
     """Load our own digesters and the installed plug-ins. A plug-in that fails to load is reported, not fatal."""
     registry = list(built_in(config))
     problems: list[str] = []
-    for point in _plugin_entry_points():
+    for point in plugin_entry_points():
         try:
             registry = _insert_plugin(registry, point.load()())
         except Exception as error:  # a plug-in may raise anything while it is imported
@@ -125,7 +125,7 @@ def load(config: Mapping[str, Any]) -> Loaded:
 
 
 @cache
-def _plugin_entry_points() -> list[EntryPoint]:
+def plugin_entry_points() -> list[EntryPoint]:
     """The entry points of installed plug-ins; finding them takes longer than starting a child."""
     return sorted(entry_points(group=PLUGINS), key=lambda point: point.name)
 
@@ -191,7 +191,7 @@ class WithoutModel(Digester):
 
 def preload(config: dict[str, Any], families: Sequence[str]) -> None:
     """Load what children of these families share. What cannot be loaded now is loaded, or reported, in the child."""
-    _plugin_entry_points()
+    plugin_entry_points()
     for digester in built_in(config):
         if digester.runs.family in families:
             with suppress(ChymeError):

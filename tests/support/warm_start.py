@@ -126,7 +126,7 @@ def _first() -> WaitingProcess:
 def _import_everything() -> None:
     from chyme.application.digester_config import config_of, without_secrets
     from chyme.application.settings import Settings
-    from chyme.digesters import preload
+    from chyme.digesters import plugin_entry_points, preload
     from chyme.doors.cli.main import COMMANDS
 
     for module in sorted(set(COMMANDS.values())):
@@ -138,6 +138,7 @@ def _import_everything() -> None:
         importlib.import_module(module)
     # With the defaults, as most tests have them: models that are loaded here need not be loaded again by any copy.
     preload(without_secrets(config_of(Settings())), ["text", "embedding", "meaning"])
+    plugin_entry_points.cache_clear()  # a test may have plug-ins
     assert threading.active_count() == len(os.listdir("/proc/self/task")) == 1
 
 
