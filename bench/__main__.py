@@ -13,6 +13,7 @@ from bench import (
     classify,
     cores,
     corpus,
+    costs,
     crawling,
     embedding,
     engines,
@@ -41,6 +42,7 @@ from bench import (
 from bench.figures import Benchmark, Record, Sizes
 
 BENCHMARKS: dict[str, tuple[Benchmark, str]] = {
+    "costs": (costs.measure, "what PDFs and notes cost with every digester on, against earlier versions"),
     "machinery": (machinery.measure, "CPU of one small text file, engines off"),
     "overhead": (overhead.measure, "whole digestion against the same libraries in a loop"),
     "notes100k": (notes_vault.measure, "a vault of many notes: digestion, start, rescan, idle, memory, queries"),

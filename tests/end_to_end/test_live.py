@@ -115,9 +115,9 @@ def test_a_new_file_is_reported_step_by_step_and_a_returning_client_misses_and_r
         assert steps.index(("digest", name, "in-progress")) < steps.index(("digest", name, "completed"))
     assert ("document", None, "completed") in steps
     assert listener.ids() == sorted(set(listener.ids()))
+    wait_until(lambda: listener.statuses()[-1]["files"] == 1)  # the statuses before know nothing of the file
     wait_until(lambda: listener.statuses()[-1]["todo"] == listener.statuses()[-1]["running"] == 0)
     assert listener.statuses()[-1]["eta_seconds"] is None
-    assert listener.statuses()[-1]["files"] == 1
 
     listener.disconnect()
     chyme.drop("sun.md", "# The sun\n\nIt has spots.\n", still=False)
