@@ -28,7 +28,7 @@ def bring_state_back(vault: Path, aside: Path) -> None:
 
 
 def replace_state_by_copy(vault: Path, aside: Path) -> None:
-    shutil.copytree(vault / ".chyme", vault.parent / "copy")
+    shutil.copytree(vault / ".chyme", vault.parent / "copy", ignore=shutil.ignore_patterns("*.sock"))
     rename_state(vault, aside)
     (vault.parent / "copy").rename(vault / ".chyme")
 
