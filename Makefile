@@ -27,8 +27,12 @@ LOCK := env -u PIP_FIND_LINKS -u PIP_EXTRA_INDEX_URL -u PIP_INDEX_URL PIP_CONFIG
 
 # Tests start processes and wait for them, so a few files of tests run side by side; one file's stay together, in the
 # order of tests/conftest.py: by itself pytest-xdist begins with the files of most tests, and the longest have few.
-JOBS ?= $(shell expr $$(nproc) + 2)
+JOBS ?= $(shell expr $$(nproc) + 3)
 PYTEST = $(PY) -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder
+
+# In a new checkout every worker would prepare the assertions of all tests for itself. This is done once, while the
+# checks use the other core; what is not ready in time is prepared as before.
+COMPILE_TESTS = $(PY) -m pytest --collect-only -q -p no:xdist >/dev/null 2>&1
 
 # What is missing is fetched, what cannot be fetched is told; chyme works without it.
 WEIGHTS := $(VENV)/bin/chyme weights >/dev/null || true
@@ -58,6 +62,7 @@ test: $(READY_TO_TEST) ## Run every check and every test
 	@$(WEIGHTS)
 	@$(VENV)/bin/chyme weights smollm2 multilingual >/dev/null || true
 	@sh .ci/engines || true
+	@$(COMPILE_TESTS) &
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/mypy

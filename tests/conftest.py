@@ -77,10 +77,20 @@ def corpus() -> Path:
     return CORPUS.resolve()
 
 
-# Files that take minutes each. They come first, so that no worker begins such a file when all others are done.
+# Files that take long come first, the longest at the very beginning, so that no worker begins such a file when all
+# others are done.
 LONGEST = (
-    *("end_to_end/", "browser/", "core/children/", "search/engines/", "documents/test_libreoffice", "imaging/test_ocr"),
-    *("speech/test_recognition", "webpages/test_browser", "webpages/test_snapshot"),
+    *("end_to_end/test_crash", "end_to_end/test_understanding", "browser/test_vault_visited", "browser/test_file_page"),
+    *(
+        "webpages/test_browser",
+        "webpages/test_snapshot",
+        "end_to_end/test_real_model",
+        "end_to_end/test_larger_engines",
+    ),
+    *("end_to_end/test_recordings", "end_to_end/test_web_pages", "browser/test_activity", "models/test_providers"),
+    *("speech/", "end_to_end/", "browser/", "core/children/", "vault/test_watching_events", "search/engines/"),
+    *("documents/test_html_reading", "documents/test_doc_to_markdown", "documents/test_libreoffice"),
+    *("imaging/test_ocr", "doors/http/test_authentication", "core/test_without_model"),
 )
 
 SLOW = re.compile(r"^pytestmark = (\[\s*)?pytest\.mark\.slow\b", re.MULTILINE)
@@ -94,4 +104,9 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    items.sort(key=lambda item: not any(f"tests/{part}" in item.path.as_posix() for part in LONGEST))
+    items.sort(key=lambda item: _position(item.path.as_posix()))
+
+
+def _position(path: str) -> int:
+    """Where a file of tests comes: by the first part of `LONGEST` that it matches, or after all of them."""
+    return next((at for at, part in enumerate(LONGEST) if f"tests/{part}" in path), len(LONGEST))

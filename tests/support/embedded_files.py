@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 from sqlite3 import Connection
 
+from chyme.core.store import digest_counts
 from chyme.model import Passage, Place
 from chyme.search.tables import embedders, vectors
 from chyme.search.tables.embedders import Embedder
@@ -50,6 +51,7 @@ def add_digest(
         """,
         {"file": file_id, "digester": digester, "status": status, "content": content, "embedder": embedder},
     )
+    digest_counts.correct(db)
 
 
 def floats(*numbers: float) -> bytes:

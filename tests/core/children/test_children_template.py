@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -43,8 +43,14 @@ class World:
         return runner
 
     def show(self, runner: Runner, family: str = "text") -> dict[str, Any]:
-        shown: dict[str, Any] = json.loads(runner.run(self._make_task("show"), family, AMPLE)[0].content or "")
-        return shown
+        return self.show_all(runner, [family])[0]
+
+    def show_all(self, runner: Runner, families: Sequence[str]) -> list[dict[str, Any]]:
+        """Run a task of each family, all at once."""
+        tasks = [self._make_task("show") for _ in families]
+        with ThreadPoolExecutor(len(tasks)) as pool:
+            answers = pool.map(lambda task, family: runner.run(task, family, AMPLE), tasks, families)
+            return [json.loads(outputs[0].content or "") for outputs in answers]
 
     @property
     def template(self) -> int:
@@ -75,10 +81,8 @@ def test_a_child_has_what_the_template_loaded_and_is_our_own_child(world: World)
 
 def test_what_is_loaded_is_loaded_once_for_all_children_of_a_pool(world: World) -> None:
     pooled = {name: Family(1, 1 << 30, pool="small") for name in ("text", "embedding")}
-    runner = world.runner(families=pooled)
 
-    with ThreadPoolExecutor(2) as pool:
-        shown = list(pool.map(lambda family: world.show(runner, family), pooled))
+    shown = world.show_all(world.runner(families=pooled), list(pooled))
 
     assert [one["families"] for one in shown] == [["text", "embedding"]] * 2
     assert {one["by"] for one in shown} == {world.template}
