@@ -23,7 +23,7 @@ BEFORE = Path(__file__).with_name("costs_before.json")  # version → figure →
 PDFS, NOTES, MANY_NOTES = 40, 100, 2000
 NOTE_CHARACTERS = 1024
 DENSE_PAGES = "hostile/scanned_no_text.pdf"
-REST_SECONDS = 75.0  # children end after a minute without work
+REST_SECONDS = 100.0  # children and their template end after a minute without work
 QUESTION = "a question in other words than the text"
 
 

@@ -157,6 +157,22 @@ def test_the_template_ends_when_it_is_closed(world: World) -> None:
     wait_until(lambda: gone(pid))
 
 
+def test_a_template_that_is_not_needed_ends_and_its_children_go_on(make_task: MakeTask) -> None:
+    launcher = ChildLauncher(template_seconds=0.2)
+    families = {"parsers": Family(1, 512 * MEGABYTE)}
+    runner = Runner("children_digesters:digesters", {}, families, import_from=[HERE], launcher=launcher)
+    try:
+        before = runner.run(make_task("pid"), "parsers", AMPLE)
+        wait_until(lambda: launcher.template.pid is None)
+
+        assert runner.run(make_task("pid"), "parsers", AMPLE) == before
+        os.kill(int(before[0].content or ""), signal.SIGKILL)
+        assert runner.run(make_task("pid"), "parsers", AMPLE) != before
+    finally:
+        runner.close()
+        launcher.template.close()
+
+
 def test_no_more_children_live_than_cores_and_one(world: World) -> None:
     names = ("text", "embedding", "pages", "media")
     runner = world.runner(families=dict.fromkeys(names, FAMILY), cores=1)
