@@ -38,12 +38,16 @@ def same(answer: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in answer.items() if name != "ms"}
 
 
+def is_done(status: dict[str, Any]) -> bool:
+    return status["files"] == 2 and not status["digests"]["todo"] and not status["digests"]["in-progress"]
+
+
 @pytest.fixture
 def serving(chyme: RunningChyme) -> Iterator[Server]:
     chyme.drop("fondue.md", "# Fondue\n\nA recipe for cheese fondue with bread.")
     chyme.drop("notes/käse.txt", "Melt the cheese slowly. The fondue is for eight guests.")
     server = chyme.serve()
-    wait_until(lambda: not any(server.http.get("/api/status").json()["digests"][s] for s in ("todo", "in-progress")))
+    wait_until(lambda: is_done(server.http.get("/api/status").json()))
     yield server
     server.http.close()
 

@@ -71,9 +71,11 @@ class Runner:
         cores: int | None = None,
         memory_bytes: int | None = None,
         launcher: ChildLauncher | None = None,
+        copies: bool = True,
     ) -> None:
         """`preload` loads what children share (see `Stock`); `cores` limits how many compute at once, `memory_bytes`
-        what all of them use together. Runners share the launcher of this process unless they are given another."""
+        what all of them use together. Runners share the launcher of this process unless they are given another.
+        `copies`: False for children that outlive the template, and would then keep all of its memory to themselves."""
         folders = tuple(str(folder.absolute()) for folder in import_from)
         self._child_config = ChildConfig(
             entry, config, folders, run_as, scratch_bytes, answer_bytes, start_seconds=start_seconds
@@ -83,6 +85,7 @@ class Runner:
         self._memory_bytes = memory_bytes
         self._connection_server = connection_server
         self._preload = preload
+        self._copies = copies
         self._launcher = launcher or shared_launcher()
         self._lock = threading.Lock()
         self._closed = False
@@ -288,7 +291,9 @@ class Runner:
         family, stock = self._families[slot.family], self._stock(self._pool_of(slot.family))
         server = self._connection_server if family.may_connect else None
         try:
-            child = self._launcher.start_child(lambda template: Child(self._child_config, server, template, stock))
+            child = self._launcher.start_child(
+                lambda template: Child(self._child_config, server, template if self._copies else None, stock)
+            )
         except OSError as error:
             raise ChildNotStarted(error.strerror or "the system refused", hopeless=False) from error
         try:

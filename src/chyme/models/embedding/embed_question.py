@@ -5,7 +5,7 @@ It is not in the registry: no file ever has its output.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from chyme.digester import Digester, Runs, Source
@@ -14,7 +14,6 @@ from chyme.model import Artifact, File, Output
 from chyme.models.embedding.passage_embedder import PassageEmbedding, load_passage_embedder
 
 ENTRY = "chyme.models.embedding.embed_question:load_digesters"
-PRELOAD = "chyme.models.embedding.embed_question:preload"
 NAME, QUESTION, MODEL, VECTOR = "embed-question", "question", "model", "vector"
 
 
@@ -47,14 +46,6 @@ class EmbedQuestion(Digester):
 def _content_of(source: Source, name: str) -> str:
     upstream = source.output(name)
     return upstream.content or "" if upstream else ""
-
-
-def preload(config: dict[str, Any], _families: Sequence[str]) -> None:
-    """Load the embedders, to be shared with the children that embed passages."""
-    for settings in config["embedders"].values():
-        embedding = PassageEmbedding(**settings)
-        if embedding.local:
-            load_passage_embedder(embedding)
 
 
 def load_digesters(config: dict[str, Any]) -> dict[str, Digester]:

@@ -20,7 +20,7 @@ from chyme.core.children.runner import CLOSED, NOBODY, Runner
 from chyme.core.children.task import Task
 from chyme.errors import ChildCrashed, ChymeError
 from chyme.model import Limits, Output, Upstream
-from chyme.models.embedding.embed_question import ENTRY, MODEL, NAME, PRELOAD, QUESTION, VECTOR
+from chyme.models.embedding.embed_question import ENTRY, MODEL, NAME, QUESTION, VECTOR
 from chyme.models.embedding.passage_embedder import PassageEmbedding
 from chyme.models.providers.call_ledger import PERSON
 from chyme.search.query_embedding.query_vectors import Key, QueryVector, QueryVectorCache, key_of
@@ -196,7 +196,7 @@ class ChildQueryEmbedder:
                     {FAMILY: family},
                     import_from=self._import_from,
                     run_as=self._run_as,
-                    preload=PRELOAD if self._entry == ENTRY else "",
+                    copies=False,
                 )
             return self._runner, self._scratch.name
 
