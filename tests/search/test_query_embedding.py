@@ -19,7 +19,7 @@ from waiting import AMPLE, wait_until
 from chyme.application.digester_config import embedding_config
 from chyme.application.settings import Settings
 from chyme.application.vault_search import create_query_embedder
-from chyme.core.children.runner import CLOSED
+from chyme.core.children.slot import CLOSED
 from chyme.core.store.sqlite.database import Database
 from chyme.errors import TimedOut
 from chyme.model import File, Kind, Stamp

@@ -296,6 +296,25 @@ def test_a_full_disk_is_reported_and_files_are_taken_in_when_there_is_room(tmp_p
         live.close()
 
 
+def test_a_file_is_expected_while_it_must_still_stop_changing(tmp_path: Path) -> None:
+    live = Folder(tmp_path / "vault", still=False)
+    known: list[list[str]] = []
+
+    def expect() -> None:
+        known.append(live.paths())
+
+    try:
+        live.watcher = Watcher(os.fspath(live.root), live.scanner, lambda: None, 3600, expect=expect)
+        live.watcher.start()
+        live.put("a.txt")
+        until(lambda: live.paths() == ["a.txt"])
+        live.put("b.txt")
+        until(lambda: live.paths() == ["a.txt", "b.txt"])
+        assert known == [[], ["a.txt"]]
+    finally:
+        live.close()
+
+
 def test_watching_costs_nothing_while_nothing_happens(tmp_path: Path) -> None:
     live = Folder(tmp_path / "vault")
     try:

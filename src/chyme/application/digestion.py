@@ -131,6 +131,7 @@ class Digestion:
             self.scheduler.wake,
             settings.rescan_seconds,
             report_full=lambda reason: self.pause.disk.pause(reason, self.pause.disk.resumed),
+            expect=self._prepare_children,
         )
         self._text_readers = frozenset(
             digester.name
@@ -148,7 +149,7 @@ class Digestion:
         if only_files is None:  # a process that digests only a few files leaves jobs to others
             self._job_thread.start()
         if follow:
-            self.runner.preload(["text"])  # every file needs it, and the first should not wait
+            self._prepare_children()
             self.watcher.start()
             self._housekeeping.start()
         self.scheduler.start()
@@ -167,6 +168,10 @@ class Digestion:
         self.coordinator.close()
         if self._housekeeping.is_alive():
             self._housekeeping.join()
+
+    def _prepare_children(self) -> None:
+        """Load what every file needs, so that the first file after a rest does not wait for it."""
+        self.runner.preload(["text"])
 
     def _record_attempt(self, attempt: AttemptResult) -> None:
         """Count an attempt; with the setting keep_links, keep the links of a text that was read."""

@@ -148,6 +148,19 @@ def test_what_is_needed_soon_is_loaded_in_advance(world: World) -> None:
     assert world.show(runner)["by"] == world.template
 
 
+def test_it_is_loaded_in_advance_again_after_the_template_ended(world: World) -> None:
+    runner = world.runner()
+    world.show(runner)
+    stock = runner.stock("text")
+    assert world.launcher.template.has(stock)
+    world.launcher.start_child(lambda template: template.close())
+    assert not world.launcher.template.has(stock)
+
+    runner.preload(["text"])
+
+    wait_until(lambda: world.launcher.template.has(stock))
+
+
 def test_the_template_ends_when_it_is_closed(world: World) -> None:
     world.show(world.runner())
     pid = world.template

@@ -57,8 +57,9 @@ class ChildLauncher:
         return future.result()
 
     def preload(self, stock: Stock) -> None:
-        """Have the template load this now, without waiting for it."""
-        self._requests.put(lambda: self.template.preload(stock))
+        """Have the template load this now, unless it has, without waiting for it."""
+        if not self.template.has(stock):
+            self._requests.put(lambda: self.template.preload(stock))
 
     def _run(self) -> None:
         any_left = False

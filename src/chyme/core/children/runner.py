@@ -11,18 +11,18 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeVar
 
-from chyme.core.children.child import Child, ChildConfig, ChildNotStarted, TaskNotTaken
+from chyme.core.children.child import Child, ChildConfig, ChildNotStarted
 from chyme.core.children.isolation import Isolation
 from chyme.core.children.launcher import ChildLauncher, shared_launcher
 from chyme.core.children.places import Family, Places, choose_surplus
 from chyme.core.children.process import read_memory
+from chyme.core.children.slot import CLOSED, Slot
 from chyme.core.children.task import MAX_BATCH_TASKS, Answer, Task
 from chyme.core.children.template import Stock
 from chyme.core.outbound.connection_server import ConnectionServer
-from chyme.errors import ChildCrashed, ChymeError, EngineUnavailable, UsageError
+from chyme.errors import ChymeError, UsageError
 from chyme.model import Limits, Output
 
-CLOSED = "chyme is shutting down; nothing more is digested"
 NOBODY = (65534, 65534)
 
 T = TypeVar("T")
@@ -89,7 +89,7 @@ class Runner:
         self._launcher = launcher or shared_launcher()
         self._lock = threading.Lock()
         self._closed = False
-        self._slots: list[_Slot] = []
+        self._slots: list[Slot] = []
         self._running: Counter[str] = Counter()
         self._waiting: list[_Turn] = []
         self._tasks = 0
@@ -101,7 +101,7 @@ class Runner:
     def preload(self, families: Iterable[str]) -> None:
         """Load what children of these families share, without waiting for it."""
         for pool in sorted({self._pool_of(family) for family in families}):
-            self._launcher.preload(self._stock(pool))
+            self._launcher.preload(self.stock(pool))
 
     def run(
         self,
@@ -191,7 +191,7 @@ class Runner:
             turn.granted.set_exception(ChymeError(CLOSED))
         self._end_all(idle)
 
-    def _acquire(self, family: str) -> _Slot:
+    def _acquire(self, family: str) -> Slot:
         """A place for a task: first come, first served, as far as its family has room."""
         turn = _Turn(family)
         with self._lock:
@@ -202,7 +202,7 @@ class Runner:
         self._end_all(surplus)
         return turn.granted.result()
 
-    def _give_back(self, slot: _Slot) -> None:
+    def _give_back(self, slot: Slot) -> None:
         with self._lock:
             self._tasks += 1
             self._running[slot.family] -= 1
@@ -215,9 +215,9 @@ class Runner:
             slot.end_child()
         self._end_all(surplus)
 
-    def _grant_turns(self) -> list[_Slot]:
+    def _grant_turns(self) -> list[Slot]:
         """Start what may run now. Returns children that the caller must end once it has released the lock."""
-        surplus: list[_Slot] = []
+        surplus: list[Slot] = []
         for turn in list(self._waiting):
             if not self._places.has_room(turn.family, self._running):
                 continue
@@ -233,7 +233,7 @@ class Runner:
             if too_much and self._running.total():
                 break  # it waits until others have ended: better slow than swapped out
             if slot is None:
-                slot = _Slot(self, turn.family)
+                slot = Slot(self, turn.family)
                 self._slots.append(slot)
             slot.family, slot.idle_since = turn.family, None
             self._running[turn.family] += 1
@@ -241,12 +241,12 @@ class Runner:
             turn.granted.set_result(slot)
         return surplus
 
-    def _idle_slots(self) -> list[_Slot]:
+    def _idle_slots(self) -> list[Slot]:
         """Slots with an idle child, the longest idle first."""
         idle = [slot for slot in self._slots if slot.idle_since is not None and not slot.ending]
         return sorted(idle, key=lambda slot: slot.idle_since or 0.0)
 
-    def _idle_slot(self, family: str) -> _Slot | None:
+    def _idle_slot(self, family: str) -> Slot | None:
         """The child of the family's pool that was used last: it is warm, the others may go idle."""
         pool = self._pool_of(family)
         return next((slot for slot in reversed(self._idle_slots()) if self._pool_of(slot.family) == pool), None)
@@ -254,7 +254,8 @@ class Runner:
     def _pool_of(self, family: str) -> str:
         return self._families[family].pool or family
 
-    def _stock(self, pool: str) -> Stock:
+    def stock(self, pool: str) -> Stock:
+        """What children of this pool share."""
         families = tuple(name for name in self._families if self._pool_of(name) == pool)
         return Stock(self._preload, self._child_config.config, families)
 
@@ -278,7 +279,7 @@ class Runner:
         with self._lock:
             return bool(self._slots)
 
-    def _end_all(self, slots: Sequence[_Slot]) -> None:
+    def _end_all(self, slots: Sequence[Slot]) -> None:
         """End these children; only then they are no longer listed."""
         for slot in slots:
             slot.end_child()
@@ -286,9 +287,9 @@ class Runner:
             with self._lock:
                 self._slots = [slot for slot in self._slots if slot not in slots]
 
-    def start_child(self, slot: _Slot) -> Child:
+    def start_child(self, slot: Slot) -> Child:
         """Start a child for this slot; ChildNotStarted or ChymeError if that fails."""
-        family, stock = self._families[slot.family], self._stock(self._pool_of(slot.family))
+        family, stock = self._families[slot.family], self.stock(self._pool_of(slot.family))
         server = self._connection_server if family.may_connect else None
         try:
             child = self._launcher.start_child(
@@ -321,102 +322,15 @@ class _Turn:
     """A task that waits for its place."""
 
     family: str
-    granted: Future[_Slot] = field(default_factory=Future)
+    granted: Future[Slot] = field(default_factory=Future)
 
 
-class _Slot:
-    """A place for one child; the caller that acquired the slot talks to that child."""
-
-    def __init__(self, runner: Runner, family: str) -> None:
-        self.child: Child | None = None
-        self.task: Task | None = None
-        self.family = family  # of its present or last task
-        self.idle_since: float | None = None  # None while a caller has it
-        self.ending = False
-        self._runner = runner
-
-    def own_memory(self) -> int:
-        """Memory that the child does not share with the template."""
-        child = self.child
-        return max(0, child.anonymous() - child.shared_bytes) if child else 0
-
-    def answer(self, task: Task, family: Family, ask: Callable[[Child], T]) -> T:
-        """Return what the child answers. `task` is the one named in errors when there are several."""
-
-        def ask_child(child: Child) -> T:
-            child.memory_setting = family.memory_setting
-            return ask(child)
-
-        self.task = task
-        try:
-            return self._ask_with_retries(task, ask_child)
-        except BaseException as error:
-            if not isinstance(error, ChymeError):
-                self.end_child()  # the child's state is unknown
-            if self._runner.is_closed():
-                raise ChymeError(CLOSED) from error
-            raise
-        finally:
-            self.task = None
-            self._check_after_task(family)
-
-    def _ask_with_retries(self, task: Task, ask: Callable[[Child], T]) -> T:
-        if self.child is not None:
-            try:
-                return ask(self.child)
-            except TaskNotTaken:
-                self._discard_child()  # it died while it was idle
-        for _ in range(2):
-            try:
-                return ask(self._start())
-            except ChildNotStarted as error:
-                raise _start_error(task, error) from error
-            except TaskNotTaken:
-                self._discard_child()  # it was ended as it started: the task is not to blame
-        raise ChildCrashed(f"{task.file.path}: child processes end before they can take a task")
-
-    def _start(self) -> Child:
-        try:
-            return self._runner.start_child(self)
-        except ChildNotStarted as error:
-            if error.hopeless:
-                raise
-            return self._runner.start_child(self)
-
-    def _check_after_task(self, family: Family) -> None:
-        """After a task: clean up a dead child, replace one that grew too large."""
-        child = self.child
-        if child is None:
-            return
-        resident = child.resident()
-        child.leanest = min(resident, child.leanest or resident)
-        if not resident or resident - child.leanest > family.recycle_growth_bytes:
-            self._discard_child()
-
-    def _discard_child(self) -> None:
-        self.end_child()
-        self._runner.count_restart(self.family)
-
-    def end_child(self) -> None:
-        if self.child is not None:
-            try:
-                self.child.dispose()
-            finally:
-                self.child = None  # not earlier: until it is disposed of, other threads must still see it
-
-
-def _mark_ending(slots: Iterable[_Slot]) -> list[_Slot]:
+def _mark_ending(slots: Iterable[Slot]) -> list[Slot]:
     """Mark children that get no further task. Their own thread ends them once it has released the lock."""
     marked = list(slots)
     for slot in marked:
         slot.ending = True
     return marked
-
-
-def _start_error(task: Task, error: ChildNotStarted) -> ChymeError:
-    if error.hopeless:
-        return EngineUnavailable(f"{task.file.path}: child processes cannot start ({error}); see chyme doctor")
-    return ChildCrashed(f"{task.file.path}: a child process could not be started ({error})")
 
 
 def isolation() -> Isolation:

@@ -63,6 +63,7 @@ class Template:
         self._line: socket.socket | None = None
         self._failures = 0
         self._environment: dict[str, str] = {}
+        self._loaded: frozenset[str] = frozenset()  # the orders' texts; replaced, never changed: other threads read it
 
     def copy(self, stock: Stock, descriptors: Sequence[int]) -> CopiedProcess:
         """Make a copy that becomes a child with these descriptors: its socket, its output, and others; or NoCopy."""
@@ -76,14 +77,18 @@ class Template:
         with suppress(NoCopy):
             self._order(stock, ())
 
+    def has(self, stock: Stock) -> bool:
+        """Whether the running template has loaded this. Any thread may ask."""
+        return _write_order(stock) in self._loaded
+
     def _order(self, stock: Stock, descriptors: Sequence[int]) -> int:
         """Send an order and return the process id of the copy; 0 for an order without descriptors."""
         if CLONE_CALL is None or self._failures >= MAX_FAILURES:
             raise NoCopy
-        order = {"preload": stock.preload, "config": dict(stock.config or {}), "families": list(stock.families)}
+        order = _write_order(stock)
         try:
             line = self._ensure_started()
-            socket.send_fds(line, [json.dumps(order).encode()], list(descriptors))
+            socket.send_fds(line, [order.encode()], list(descriptors))
             answer = json.loads(line.recv(MAX_MESSAGE))
             pid = int(answer["pid"])
         except (OSError, ValueError) as error:
@@ -91,6 +96,7 @@ class Template:
             self._failures += 1
             log.warning("children cannot be copied from a template (%s: %s)", type(error).__name__, error)
             raise NoCopy from error
+        self._loaded |= {order}
         if answer["problem"]:
             log.debug("the template could not load everything:\n%s", answer["problem"])
         if answer["threads"] > 1:
@@ -127,6 +133,7 @@ class Template:
 
     def close(self) -> None:
         """End the template. Copies go on."""
+        self._loaded = frozenset()
         if self._line is not None:
             self._line.close()
             self._line = None
@@ -134,3 +141,8 @@ class Template:
             self._process.kill()
             self._process.wait()
             self._process = None
+
+
+def _write_order(stock: Stock) -> str:
+    order = {"preload": stock.preload, "config": dict(stock.config or {}), "families": list(stock.families)}
+    return json.dumps(order, sort_keys=True)

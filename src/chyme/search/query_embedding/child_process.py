@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from chyme.core.children.places import Family
-from chyme.core.children.runner import CLOSED, NOBODY, Runner
+from chyme.core.children.runner import NOBODY, Runner
+from chyme.core.children.slot import CLOSED
 from chyme.core.children.task import Task
 from chyme.errors import ChildCrashed, ChymeError
 from chyme.model import Limits, Output, Upstream

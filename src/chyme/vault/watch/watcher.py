@@ -31,8 +31,9 @@ FULL_SECONDS = 5.0  # between two attempts while the disk is full
 class Watcher:
     """Keeps the database in step with the vault on disk, in a few threads. Must be closed.
 
-    `noticed` is called after changes were registered, `between_slices` by the thread that hashes large files between
-    two slices, and `report_full` with the reason when the database cannot be written because the disk is full.
+    `expect` is called when files have come that must first stop changing, `noticed` after changes were registered,
+    `between_slices` by the thread that hashes large files between two slices, and `report_full` with the reason when
+    the database cannot be written because the disk is full.
     """
 
     def __init__(
@@ -43,12 +44,14 @@ class Watcher:
         rescan: float,
         between_slices: Callable[[], None] = lambda: None,
         report_full: Callable[[str], None] = log.warning,
+        expect: Callable[[], None] = lambda: None,
     ) -> None:
         self._root = root
         self._hasher = Hasher(scanner.vault, self._add_paths, between_slices)
         self._scanner = scanner
         self._noticed = noticed
         self._report_full = report_full
+        self._expect = expect
         self._rescan_seconds = rescan
         self._stop = threading.Event()
         self._wake_files = threading.Event()
@@ -118,10 +121,15 @@ class Watcher:
 
     def _work(self) -> None:
         """Check files that had events, and register those that have stopped changing."""
+        expecting = False
         while not self._stop.is_set():
             if self._scanner.has_unfinished:
+                if not expecting:
+                    self._expect()
+                expecting = True
                 self._stop.wait(SETTLE_SECONDS)
             else:
+                expecting = False
                 self._wake_files.wait()
             self._wake_files.clear()
             self._scan_files()

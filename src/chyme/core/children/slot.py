@@ -1,0 +1,113 @@
+"""A place for one child: asks it, starts it again where that is safe, and replaces one that grew too large."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol, TypeVar
+
+from chyme.core.children.child import Child, ChildNotStarted, TaskNotTaken
+from chyme.core.children.places import Family
+from chyme.core.children.task import Task
+from chyme.errors import ChildCrashed, ChymeError, EngineUnavailable
+
+CLOSED = "chyme is shutting down; nothing more is digested"
+
+T = TypeVar("T")
+
+
+class ChildStarter(Protocol):
+    """What a slot needs of the runner that owns it."""
+
+    def start_child(self, slot: Slot) -> Child:
+        """Start a child for this slot; ChildNotStarted or ChymeError if that fails."""
+
+    def is_closed(self) -> bool: ...
+
+    def count_restart(self, family: str) -> None: ...
+
+
+class Slot:
+    """A place for one child; the caller that acquired the slot talks to that child."""
+
+    def __init__(self, starter: ChildStarter, family: str) -> None:
+        self.child: Child | None = None
+        self.task: Task | None = None
+        self.family = family  # of its present or last task
+        self.idle_since: float | None = None  # None while a caller has it
+        self.ending = False
+        self._starter = starter
+
+    def own_memory(self) -> int:
+        """Memory that the child does not share with the template."""
+        child = self.child
+        return max(0, child.anonymous() - child.shared_bytes) if child else 0
+
+    def answer(self, task: Task, family: Family, ask: Callable[[Child], T]) -> T:
+        """Return what the child answers. `task` is the one named in errors when there are several."""
+
+        def ask_child(child: Child) -> T:
+            child.memory_setting = family.memory_setting
+            return ask(child)
+
+        self.task = task
+        try:
+            return self._ask_with_retries(task, ask_child)
+        except BaseException as error:
+            if not isinstance(error, ChymeError):
+                self.end_child()  # the child's state is unknown
+            if self._starter.is_closed():
+                raise ChymeError(CLOSED) from error
+            raise
+        finally:
+            self.task = None
+            self._check_after_task(family)
+
+    def _ask_with_retries(self, task: Task, ask: Callable[[Child], T]) -> T:
+        if self.child is not None:
+            try:
+                return ask(self.child)
+            except TaskNotTaken:
+                self._discard_child()  # it died while it was idle
+        for _ in range(2):
+            try:
+                return ask(self._start())
+            except ChildNotStarted as error:
+                raise _start_error(task, error) from error
+            except TaskNotTaken:
+                self._discard_child()  # it was ended as it started: the task is not to blame
+        raise ChildCrashed(f"{task.file.path}: child processes end before they can take a task")
+
+    def _start(self) -> Child:
+        try:
+            return self._starter.start_child(self)
+        except ChildNotStarted as error:
+            if error.hopeless:
+                raise
+            return self._starter.start_child(self)
+
+    def _check_after_task(self, family: Family) -> None:
+        """After a task: clean up a dead child, replace one that grew too large."""
+        child = self.child
+        if child is None:
+            return
+        resident = child.resident()
+        child.leanest = min(resident, child.leanest or resident)
+        if not resident or resident - child.leanest > family.recycle_growth_bytes:
+            self._discard_child()
+
+    def _discard_child(self) -> None:
+        self.end_child()
+        self._starter.count_restart(self.family)
+
+    def end_child(self) -> None:
+        if self.child is not None:
+            try:
+                self.child.dispose()
+            finally:
+                self.child = None  # not earlier: until it is disposed of, other threads must still see it
+
+
+def _start_error(task: Task, error: ChildNotStarted) -> ChymeError:
+    if error.hopeless:
+        return EngineUnavailable(f"{task.file.path}: child processes cannot start ({error}); see chyme doctor")
+    return ChildCrashed(f"{task.file.path}: a child process could not be started ({error})")
