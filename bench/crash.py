@@ -22,7 +22,7 @@ from bench.crash_files import Stock
 
 CHYME = [sys.executable, "-m", "chyme"]
 PLENTY = 60  # digests nobody has been killed over: they go first, so no single file is hit again and again
-BATCH = 20  # files, of some six digests each
+BATCH, QUICK_BATCH = 20, 8  # files, of some six digests each
 LONG = 900.0
 
 
@@ -30,7 +30,11 @@ class Victim:
     """One vault, one `chyme digest` at a time, and many sudden ends."""
 
     def __init__(
-        self, folder: Path, seed: int, start: Callable[..., subprocess.Popen[bytes]] = subprocess.Popen
+        self,
+        folder: Path,
+        seed: int,
+        start: Callable[..., subprocess.Popen[bytes]] = subprocess.Popen,
+        quick: bool = False,
     ) -> None:
         self.vault = folder / "vault"
         self.vault.mkdir()
@@ -38,7 +42,8 @@ class Victim:
         self.mark.mkdir(mode=0o755)
         self.chance = random.Random(seed)
         self._start = start
-        self.stock = Stock(self.vault, self.chance)
+        self._batch = QUICK_BATCH if quick else BATCH
+        self.stock = Stock(self.vault, self.chance, quick)
         self.kills: Counter[str] = Counter()
         self.hit = 0  # kills that found digests in progress
         self.interrupted = 0
@@ -137,7 +142,7 @@ class Victim:
                     "SELECT count(*) FROM digests WHERE status = 'todo' AND priority < 2 AND interruptions < 2"
                 ).fetchone()[0]
         if fresh < PLENTY:
-            self.stock.lay_down(BATCH)
+            self.stock.lay_down(self._batch)
 
     def _count_hits(self) -> None:
         try:

@@ -13,7 +13,8 @@ from pathlib import Path
 PROJECT = Path(__file__).parents[1]
 CORPUS = PROJECT / "../shared/corpus"
 CORPUS_FOLDERS = ("csv", "docx", "eml", "epub", "html", "image", "pdf", "pptx", "text", "xlsx")
-LARGEST = 400_000
+LARGEST, LARGEST_QUICK = 400_000, 20_000
+SLOW_KINDS = {".pdf", ".jpg", ".png", ".tiff", ".heic", ".dng", ".mp3", ".mp4", ".ogg", ".m4a", ".wav", ".flac"}
 PAGES = 450  # as a PDF, about a second of work
 UNSTEADY = "autodate"  # in the name of a document that shows the moment at which it is drawn: never twice the same
 OLD = 3600.0  # files that were just written are left alone until they are still
@@ -22,10 +23,11 @@ OLD = 3600.0  # files that were just written are left alone until they are still
 class Stock:
     """Lays down fresh files in a vault, as many as asked for."""
 
-    def __init__(self, vault: Path, chance: random.Random) -> None:
+    def __init__(self, vault: Path, chance: random.Random, quick: bool = False) -> None:
+        """`quick`: none of the files that take seconds, except the slow PDF."""
         self._vault = vault
         self._chance = chance
-        self._sources = list(_sources(chance))
+        self._sources = [path for path in _sources(chance) if not quick or _is_quick(path)]
         self._thick = _thick_pdf()
         self.laid = 0
 
@@ -48,6 +50,10 @@ class Stock:
         path.write_bytes(data)
         moment = time.time() - OLD
         os.utime(path, (moment, moment))
+
+
+def _is_quick(path: Path) -> bool:
+    return path.suffix.lower() not in SLOW_KINDS and path.stat().st_size <= LARGEST_QUICK
 
 
 def _sources(chance: random.Random) -> Iterator[Path]:

@@ -20,13 +20,10 @@ pytestmark = [
         reason="xllamacpp or the weights of SmolLM2 are not there: run 'make setup-dev' and 'chyme weights smollm2'",
     ),
 ]
-TEXTS = {
-    "letter.txt": (
-        "Dear Ms Miller,\n\nthe heating in the flat at 12 Harbour Street was repaired on 3 April 2026. The plumber"
-        " replaced the pump and the thermostat, and charged 240 pounds.\n\nYours sincerely,\nJo Carpenter\n"
-    ),
-    "recipe.md": "# Rhubarb jam\n\nCut the rhubarb, add sugar and ginger, and boil it until it sets.\n",
-}
+LETTER = (
+    "Dear Ms Miller,\n\nthe heating in the flat at 12 Harbour Street was repaired on 3 April 2026. The plumber"
+    " replaced the pump and the thermostat, and charged 240 pounds.\n\nYours sincerely,\nJo Carpenter\n"
+)
 
 
 def test_a_small_model_of_our_own_classifies_and_a_private_file_may_go_there(chyme: RunningChyme) -> None:
@@ -36,8 +33,7 @@ def test_a_small_model_of_our_own_classifies_and_a_private_file_may_go_there(chy
         "CHYME_LOCAL_CHARACTERS": "1000",
         "CHYME_LOCAL_SECONDS": "200",
     }
-    for name, text in TEXTS.items():
-        chyme.drop(name, text)
+    chyme.drop("letter.txt", LETTER)
     (chyme.vault / ".chymeprivate").write_text("letter.txt\n")  # nothing leaves this machine, so the model may see it
     ended = chyme.run("digest", "--no-wait", seconds=280)
     assert ended.code == 0, ended.err
@@ -49,11 +45,10 @@ def test_a_small_model_of_our_own_classifies_and_a_private_file_may_go_there(chy
         ("classify-document", "cancelled"),
     }
     assert all(tokens_in and tokens_out for *_, outcome, tokens_in, tokens_out in calls if outcome == "answered")
-    for name in TEXTS:
-        details: dict[str, Any] = chyme.run("show", name, "--json").json
-        digest = next(digest for digest in details["digests"] if digest["digester"] == "classify-document")
-        found = from_json(digest["content"])  # the stored answer has the promised shape, from either engine
-        assert found.title
-        assert found.engine in (SMOLLM2.engine, "local")
-        assert details["document"]["state"] == ("completed" if found.engine != "local" else "needs-classification")
-        assert json.loads(digest["content"])["tags"] is not None
+    details: dict[str, Any] = chyme.run("show", "letter.txt", "--json").json
+    digest = next(digest for digest in details["digests"] if digest["digester"] == "classify-document")
+    found = from_json(digest["content"])  # the stored answer has the promised shape, from either engine
+    assert found.title
+    assert found.engine in (SMOLLM2.engine, "local")
+    assert details["document"]["state"] == ("completed" if found.engine != "local" else "needs-classification")
+    assert json.loads(digest["content"])["tags"] is not None
