@@ -274,6 +274,7 @@ class Output:
     without: Without | None = None  # set when local rules made this because the model failed
     embedded: Embedded | None = None  # the vectors of `passages`; search-semantic only
     title: str | None = None  # the document's title, where the output promises one (`Makes.title`)
+    unfinished: bool = False  # it can be used, and the rest is made by another attempt when nothing else is to do
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ import sqlite3
 import struct
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
 import pytest
 from coordinating import Bench, Clock, ScriptedDigester
@@ -49,6 +50,31 @@ def test_passages_and_vectors_come_with_the_digest(bench: Open) -> None:
         ("one", struct.pack("<2f", 1, 0)),
         ("two", struct.pack("<2f", 1, 0)),
     ]
+
+
+def test_vectors_of_the_first_passages_are_there_before_the_rest(bench: Open) -> None:
+    digester = Meaning()
+    embed_all, parts = digester.make, iter((1, 3))
+
+    def embed_some(source: Source) -> list[Output]:
+        (made,) = embed_all(source)
+        count = next(parts)
+        row = struct.pack("<2f", 1, 0)
+        first = Embedded("small", 2, row * count) if count == 1 else Embedded("small", 2, row * 2, reused=(0,))
+        return [replace(made, passages=made.passages[:count], embedded=first, unfinished=count < 3)]
+
+    digester.make = embed_some
+    vault = bench(digester)
+    book = vault.drop("book.txt", "one\ntwo\nthree")
+    vault.process(book)
+    assert meant(vault, book) == ["one"]
+    assert vault.digest(book, SEMANTIC) == ("todo", None, 1)
+    assert vault.state(book) == "completed"
+
+    vault.process(book)
+
+    assert meant(vault, book) == ["one", "two", "three"]
+    assert vault.digest(book, SEMANTIC) == ("completed", None, 2)
 
 
 def test_a_digest_made_again_replaces_the_passages(bench: Open) -> None:

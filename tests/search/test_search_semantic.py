@@ -27,7 +27,16 @@ from chyme.models.weights.catalog import EMBEDDING
 from chyme.models.weights.folder import path_of
 from chyme.search.passage_hashes import EMBEDDED_BEFORE, ReusablePassages, passage_hash
 from chyme.search.search_keyword import SearchKeyword
-from chyme.search.search_semantic import ASKS, PREPARED_FILE, TITLE_CHARACTERS, SearchSemantic
+from chyme.search.search_semantic import (
+    ASKS,
+    FIRST_PASSAGES,
+    LONG_TEXT,
+    OPENING,
+    PREPARED_FILE,
+    TITLE_CHARACTERS,
+    SearchSemantic,
+)
+from chyme.text.passages import markdown_headings
 
 pytestmark = pytest.mark.slow
 
@@ -107,6 +116,51 @@ def digester_with(model: PlainModel, most_passages: int = 100, text_limit: int =
 def digest(source: TextSource, digester: SearchSemantic) -> tuple[Output, dict[str, Any]]:
     (output,) = digester.digest(source)
     return output, json.loads(output.content or "null")
+
+
+def long_text(passages: int) -> str:
+    """A text of at least as many passages; in its second half every tenth has a heading of its own."""
+    paragraphs = [f"Paragraph {number} of this book has a few more words than ten." for number in range(passages)]
+    for number in range(passages // 2, passages, 10):
+        paragraphs[number] = f"# Chapter {number}\n\n{paragraphs[number]}"
+    return "\n\n".join(paragraphs)
+
+
+def test_of_a_long_text_the_beginning_and_what_follows_headings_comes_first(plain: PlainModel) -> None:
+    text = long_text(2 * LONG_TEXT)
+    source = source_with_outputs(doc_to_markdown=text)
+    source.inputs["doc-to-markdown"] = replace(source.inputs["doc-to-markdown"], places=markdown_headings(text))
+    digester = digester_with(plain, most_passages=10_000)
+
+    output, content = digest(source, digester)
+
+    texts = [passage.text for passage in output.passages]
+    assert output.unfinished
+    assert len(texts) == content["passages"] == FIRST_PASSAGES
+    assert [passage.ordinal for passage in output.passages] == list(range(FIRST_PASSAGES))
+    assert "Paragraph 0 " in texts[0]
+    starts = [passage.place.start for passage in output.passages]
+    assert starts == sorted(starts)
+    headed = [text for text in texts[OPENING:] if "# Chapter" in text]
+    assert len(headed) == len(markdown_headings(text))
+
+    before = Upstream(EMBEDDED_BEFORE, ReusablePassages(2, frozenset(map(passage_hash, texts))).as_json())
+    plain.batches.clear()
+    rest, all_content = digest(replace(source, inputs={**source.inputs, EMBEDDED_BEFORE: before}), digester)
+
+    assert not rest.unfinished
+    assert all_content["passages"] == len(rest.passages) == content["passages"] + content["to_come"]
+    assert "to_come" not in all_content
+    assert rest.embedded is not None
+    assert len(rest.embedded.reused) == FIRST_PASSAGES
+    assert sum(map(len, plain.batches)) == content["to_come"]
+
+
+def test_a_text_that_is_not_long_is_embedded_at_once(plain: PlainModel) -> None:
+    output, content = digest(TextSource(long_text(LONG_TEXT // 2)), digester_with(plain, most_passages=10_000))
+
+    assert not output.unfinished
+    assert FIRST_PASSAGES <= content["passages"] <= LONG_TEXT
 
 
 def test_every_text_is_cut_by_itself_and_keeps_its_place(plain: PlainModel) -> None:
@@ -332,7 +386,7 @@ def test_the_model_reads_tables_without_their_lines_and_the_passage_keeps_them(p
 
 def test_a_long_text_reports_its_progress(plain: PlainModel) -> None:
     source = TextSource(" ".join(f"one two number {number}." for number in range(2000)))
-    digest(source, digester_with(plain, 1000))
+    digest(source, digester_with(plain, LONG_TEXT))
     assert source.reported_progress == sorted(source.reported_progress)
     assert (len(source.reported_progress), source.reported_progress[-1]) == (len(plain.batches), 1.0)
     assert len(source.reported_progress) > 1

@@ -29,6 +29,9 @@ from chyme.understanding.classification.source_text import read_json, text_in
 
 ASKS = "embedding"  # prefix of its service's settings
 MOST_PASSAGES = 2000  # of one file
+FIRST_PASSAGES = 128  # of a long text: they are embedded at once, the rest when nothing else is to do
+LONG_TEXT = 2 * FIRST_PASSAGES  # passages; shorter texts are embedded at once
+OPENING = 64  # passages at the beginning of a long text that come first
 BATCH_SIZE = 128  # passages embedded between two progress reports
 TITLE_CHARACTERS = 120  # characters of the title put before every passage: a model's window is small
 SECONDS, PASSAGE_SECONDS = 120.0, 0.5  # for an attempt, and for each passage on a slow and busy machine
@@ -64,6 +67,7 @@ class _CutText:
     passages: tuple[Passage, ...] = ()
     title: str = ""
     reusable: ReusablePassages = NO_REUSABLE_PASSAGES
+    to_come: int = 0  # passages that another attempt embeds
 
     def list_texts(self) -> list[str]:
         """The new passages as the model reads them: without markup, and with the title first, which says what they are
@@ -229,8 +233,16 @@ class SearchSemantic(Digester):
         new = len(passages) - len(reused)
         dimension = len(vectors) // (NUMBER_BYTES * new) if new else cut.reusable.dimension
         content["dimension"] = dimension
+        if cut.to_come:
+            content["to_come"] = cut.to_come
         embedded = Embedded(self.settings.model_name, dimension, vectors, reused)
-        return Output(self.name, json.dumps(content, ensure_ascii=False), passages=passages, embedded=embedded)
+        return Output(
+            self.name,
+            json.dumps(content, ensure_ascii=False),
+            passages=passages,
+            embedded=embedded,
+            unfinished=cut.to_come > 0,
+        )
 
     def _cut_or_error(self, source: Source) -> _CutText | DigestError:
         try:
@@ -269,7 +281,12 @@ class SearchSemantic(Digester):
         content[TEXT_HASH] = _hash_of(texts)
         if notes:
             content["note"] = "; ".join(notes)
-        return _CutText(content, tuple(passages), _title(source, texts) if passages else "", _embedded_before(source))
+        reusable = _embedded_before(source)
+        chosen = passages
+        if self.settings.local and len(passages) > LONG_TEXT and reusable is NO_REUSABLE_PASSAGES:
+            chosen = choose_first(passages)
+        title = _title(source, texts) if passages else ""
+        return _CutText(content, tuple(chosen), title, reusable, len(passages) - len(chosen))
 
     def _reader(self, source: Source) -> _PassageReader:
         if not self.settings.local:
@@ -297,6 +314,19 @@ class SearchSemantic(Digester):
             return self._load(self.settings)
         except EngineUnavailable as error:
             raise EngineUnavailable(f"{source.file.name}: {error}") from error
+
+
+def choose_first(passages: Sequence[Passage]) -> list[Passage]:
+    """The passages of a long text by which it is found most likely: its beginning, then what follows each heading."""
+    headings = [passage.place.heading for passage in passages]
+
+    def usefulness(position: int) -> int:
+        if position < OPENING:
+            return 0
+        return 1 if headings[position] != headings[position - 1] else 2
+
+    first = sorted(sorted(range(len(passages)), key=usefulness)[:FIRST_PASSAGES])
+    return [replace(passages[position], ordinal=ordinal) for ordinal, position in enumerate(first)]
 
 
 def embed_distinct(texts: Sequence[str], embed: Callable[[Sequence[str]], bytes]) -> bytes:

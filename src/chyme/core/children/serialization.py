@@ -77,7 +77,7 @@ def encode_output(output: Output, bulk: list[bytes]) -> list[object]:
     details = 0
     embedded = output.embedded
     lists = (output.places, output.passages, output.words, output.voices, output.tag_vectors)
-    if any(lists) or embedded or output.title:
+    if any(lists) or embedded or output.title or output.unfinished:
         details_json = _to_json_bytes(
             places=[_encode_place(place) for place in output.places],
             passages=[[p.source, p.ordinal, p.text, p.segmented, _encode_place(p.place)] for p in output.passages],
@@ -86,6 +86,7 @@ def encode_output(output: Output, bulk: list[bytes]) -> list[object]:
             tag_vectors=[[t.tag, t.model, _encode_floats(t.vector)] for t in output.tag_vectors],
             embedded=[[embedded.model, embedded.dimension, list(embedded.reused)]] if embedded else [],
             title=[output.title] if output.title is not None else [],
+            unfinished=[True] if output.unfinished else [],
         )
         details = _append(details_json, bulk)
         if embedded:
@@ -120,8 +121,12 @@ def _decode_output(row: object, bulk: Bulk) -> Output:
     embedded = _decode_embedded(_get_rows(details, "embedded"), len(passages), bulk)
     found = _decode_artifacts(artifacts, bulk)
     title = _decode_title(_get_rows(details, "title"))
+    unfinished = bool(_get_rows(details, "unfinished"))
     return Output(
-        _check_text(name), content, found, places, passages, words, voices, tags, embedded=embedded, title=title
+        *(_check_text(name), content, found, places, passages, words, voices, tags),
+        embedded=embedded,
+        title=title,
+        unfinished=unfinished,
     )
 
 

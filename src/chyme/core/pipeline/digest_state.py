@@ -15,6 +15,7 @@ from chyme.core.pipeline.retry_policy import RetryPolicy, after_failure, after_f
 from chyme.errors import Category
 from chyme.model import Output, Status, Without
 
+ENDLESS = "it makes one part after the other and does not come to an end"
 NOT_APPLICABLE = "not applicable"
 NOT_PRODUCED = "output not produced"
 PRIVATE = "private"  # why a model was not asked: the file must not leave this machine
@@ -78,6 +79,11 @@ class Verdict:
     output: Output | None = None
     provider: str | None = None  # the provider whose model should have made it
 
+    @property
+    def unfinished(self) -> bool:
+        """Whether there is a result, and another attempt adds to it."""
+        return self.status is Status.COMPLETED and not self.settled
+
 
 def judge(
     outcome: Outcome, name: str, attempts: int, now: datetime, policy: RetryPolicy, chance: float = 0.5
@@ -90,7 +96,9 @@ def judge(
                 return Verdict(Status.SKIPPED, True, attempts, error=NOT_PRODUCED)
             if made.without is not None:
                 return _without_model(made, made.without, attempts, now, policy, chance)
-            return Verdict(Status.COMPLETED, True, attempts, output=made)
+            if made.unfinished and attempts > policy.max_attempts:  # a digester must come to an end
+                return Verdict(Status.FAILED, True, attempts, ENDLESS, Category.CRASH)
+            return Verdict(Status.COMPLETED, not made.unfinished, attempts, output=made)
         case NotApplicable():
             return Verdict(Status.SKIPPED, True, attempts, error=NOT_APPLICABLE)
         case Waiting(upstream):

@@ -189,9 +189,13 @@ class FileScheduler:
         asked = [] if lane else [file_id for file_id in self.requested_files() if file_id not in passed_over][:free]
         chosen = dict.fromkeys(asked)
         room = free - len(chosen)
+        others = bool(chosen)
         for due in self._due(db, now, room, passed_over | set(chosen), lane) if room else ():
+            if due.last and (crowded or others):
+                continue
             if not due.alone:
                 chosen[due.file_id] = None
+                others |= not due.last
             elif not crowded and not chosen and moment - self._ordinary_until >= QUIET_SECONDS:
                 self._alone = due.file_id
                 return [due.file_id]

@@ -86,6 +86,8 @@ def settle(
             fallbacks.keep_model_content(db, file.id, name, attempt.input_hash, duration, now)
         else:
             _complete(db, rules, file, name, prepared, attempt, before, duration, now)
+        if verdict.unfinished:
+            digests.put_last(db, file.id, name)
         if verdict.error is not None:
             _record_fallback(db, file, name, verdict, keeps, now)
     else:
@@ -95,7 +97,8 @@ def settle(
         )  # fmt: skip
         for recorder in rules.recorders:
             recorder.not_completed(db, file, name, verdict)
-    events.record(db, now, "digest", file.id, file.path, name, verdict.status, verdict.error)
+    status = Status.TODO if verdict.unfinished else verdict.status
+    events.record(db, now, "digest", file.id, file.path, name, status, verdict.error)
     if verdict.settled:
         if attempt is not None and verdict.retry_at is None:
             calls.forget_responses(db, file.id, attempt.digester.name)

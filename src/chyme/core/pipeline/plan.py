@@ -48,17 +48,18 @@ def next_step(
     now: str,
     max_attempts: int = 3,
     lanes: Collection[Lane] = frozenset(Lane),
+    put_off: Collection[str] = (),
 ) -> Step | None:
     """The next step for this file, or None when everything is settled or waiting.
 
-    Digesters of other lanes are skipped. A model is asked only when nothing else is left to do, because nothing else of
-    the file starts while it answers. One attempt makes all unsettled outputs of a digester: when one of them is due,
-    the others do not wait for their own retry time.
+    Digesters of other lanes are skipped, and those whose outputs are put off. A model is asked only when nothing else
+    is left to do, because nothing else of the file starts while it answers. One attempt makes all unsettled outputs of
+    a digester: when one of them is due, the others do not wait for their own retry time.
     """
     deferred: Start | None = None
     for digester in registry:
         known = {name: rows[name] for name in digester.outputs if name in rows}
-        if any(row.status is Status.IN_PROGRESS for row in known.values()):
+        if any(row.status is Status.IN_PROGRESS for row in known.values()) or not known.keys().isdisjoint(put_off):
             continue
         if not any(is_pending(known.get(name), now, max_attempts) for name in digester.outputs):
             continue

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import Enum
 from sqlite3 import Connection
@@ -31,6 +31,7 @@ class FilePass:
     began: datetime
     asked: bool = False  # requested by a person, who wants it made, not copied
     lanes: frozenset[Lane] = frozenset({Lane.ORDINARY})  # what may be started
+    put_off: frozenset[str] = frozenset()  # outputs to be finished when there is nothing else to do
 
 
 class PassResult(Enum):
@@ -85,7 +86,9 @@ def advance(
             file_requests.remove(db, request_id)
             file_pass = FilePass(now, asked=True, lanes=file_pass.lanes)
         rows = digests.of_file(db, file.id)
-        step = next_step(rules.registry, file, rows, iso(now), rules.policy.max_attempts, file_pass.lanes)
+        step = next_step(
+            rules.registry, file, rows, iso(now), rules.policy.max_attempts, file_pass.lanes, file_pass.put_off
+        )
         if isinstance(step, Start) and now - file_pass.began > TURN:
             digest_queue.push_back(db, file.id)
             step = None
@@ -183,6 +186,8 @@ def record(
                 keep_capture(db, rules, file, name, verdict, took_ms, iso(now))
             else:
                 settle(db, rules, file, name, verdict, prepared, row, took_ms, iso(now), attempt)
+    unfinished = {name for name, verdict, _ in verdicts if verdict.unfinished}
+    file_pass = replace(file_pass, put_off=file_pass.put_off | unfinished)
     return advance(db, rules, attempt.lease, file_pass, now, moved=True, known=file)
 
 

@@ -10,17 +10,19 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from sqlite3 import Connection
 
-from chyme.core.store.digests import KEPT_WAITING, LANE_SPACING
+from chyme.core.store.digests import AGAIN, KEPT_WAITING, LANE_SPACING, LAST
 from chyme.core.store.remaining_work import count_begun
 from chyme.model import Lane
 
 
 @dataclass(frozen=True, slots=True)
 class DueFile:
-    """A file with something to do. `alone`: chyme died more than once while working on it."""
+    """A file with something to do. `alone`: chyme died more than once while working on it. `last`: only the rest of
+    something that is in use already."""
 
     file_id: int
     alone: bool
+    last: bool = False
 
 
 def list_due(
@@ -31,7 +33,7 @@ def list_due(
     values = {"now": now, "limit": limit + len(busy), **_weight_range(lane)}
     rows = db.execute(
         """
-        SELECT file_id, (SELECT max(interruptions) FROM digests d WHERE d.file_id = digests.file_id)
+        SELECT file_id, (SELECT max(interruptions) FROM digests d WHERE d.file_id = digests.file_id), priority
           FROM digests INDEXED BY digests_todo
          WHERE status = 'todo' AND held = 0 AND weight BETWEEN :lightest AND :heaviest
            AND NOT EXISTS (SELECT 1 FROM processing_locks l WHERE l.file_id = digests.file_id AND l.lease_until > :now)
@@ -39,7 +41,10 @@ def list_due(
         """,
         values,
     )
-    found = {file_id: interruptions for file_id, interruptions in rows if file_id not in busy}
+    found: dict[int, DueFile] = {}
+    for file_id, interruptions, priority in rows:
+        if file_id not in busy:
+            found.setdefault(file_id, _due_file(file_id, interruptions, priority))
     if len(found) < limit:
         rows = db.execute(
             """
@@ -55,8 +60,13 @@ def list_due(
         )
         for file_id, interruptions in rows:
             if file_id not in busy:
-                found.setdefault(file_id, interruptions)
-    return [DueFile(file_id, interruptions >= 2) for file_id, interruptions in found.items()][:limit]
+                found.setdefault(file_id, _due_file(file_id, interruptions))
+    return list(found.values())[:limit]
+
+
+def _due_file(file_id: int, interruptions: int, priority: int = AGAIN) -> DueFile:
+    alone = interruptions >= 2
+    return DueFile(file_id, alone, priority >= LAST and not alone)
 
 
 def list_due_among(
@@ -83,7 +93,7 @@ def list_due_among(
             **_weight_range(lane),
         },
     )
-    return [DueFile(file_id, interruptions >= 2) for file_id, interruptions, _, _ in rows]
+    return [_due_file(file_id, interruptions, priority) for file_id, interruptions, priority, _ in rows]
 
 
 def _weight_range(lane: Lane) -> dict[str, int]:

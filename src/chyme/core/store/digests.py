@@ -12,7 +12,7 @@ from chyme.core.store import digest_counts
 from chyme.model import Digest, Status
 
 _COLUMNS = ", ".join(Digest._fields)
-PERSON, NEW, AGAIN = 0, 1, 2  # priorities
+PERSON, NEW, AGAIN, LAST = 0, 1, 2, 3  # priorities
 KEPT = "kept"  # the recipe of what could not be captured again: out of date, and never copied to other files
 KEPT_WAITING = "kept until an engine is there"  # the same, and tried again once an engine is available
 LANE_SPACING = 1000  # the distance between the weights of two lanes; the size of a file adds less than a hundred
@@ -144,6 +144,17 @@ def complete(
         {"content": content, "hash": content_hash, "sqlar": sqlar_name, "recipe": recipe, "input": input_hash,
          "ms": duration_ms, "embedder": embedder, "now": now, "file": file_id, "name": digester},
     )  # fmt: skip
+
+
+def put_last(db: Connection, file_id: int, digester: str) -> None:
+    """Queue a digest that has a result, and is not finished, after everything else."""
+    db.execute(
+        """
+        UPDATE digests SET status = 'todo', settled = 0, priority = ?
+         WHERE file_id = ? AND digester = ? AND status = 'completed'
+        """,
+        (LAST, file_id, digester),
+    )
 
 
 def embedder_of(db: Connection, file_id: int) -> str | None:
@@ -284,11 +295,12 @@ def cascade(db: Connection, file_id: int, outputs: Iterable[str], now: str) -> i
             """
             UPDATE digests
                SET status = 'todo', settled = 0, attempts = 0, error = NULL, error_category = NULL, retry_at = NULL,
-                   provider = NULL, updated_at = ?
+                   provider = NULL, priority = CASE WHEN status = 'todo' THEN ? ELSE priority END, updated_at = ?
              WHERE file_id = ? AND digester = ?
-               AND (status IN ('completed', 'failed') OR (status = 'skipped' AND error = 'output not produced'))
+               AND (status IN ('completed', 'failed') OR (status = 'skipped' AND error = 'output not produced')
+                    OR (status = 'todo' AND priority = ? AND interruptions < 2))  -- the rest of the old version
             """,
-            (now, file_id, name),
+            (NEW, now, file_id, name, LAST),
         ).rowcount
         for name in outputs
     )
