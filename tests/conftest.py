@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
 import ipaddress
 import os
 import re
@@ -25,8 +24,6 @@ os.environ["CHYME_CRAWL"] = "false"
 
 # No test reads the accounts of the user who runs it.
 os.environ["CHYME_SERVER_DIR"] = tempfile.mkdtemp(prefix="chyme-tests-server-")
-atexit.register(shutil.rmtree, os.environ["CHYME_SERVER_DIR"], ignore_errors=True)
-
 
 # A shell starts jobs in the background with SIGINT ignored, and children inherit that; tests of Ctrl-C need it.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -101,6 +98,10 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     if config.option.markexpr != "not slow" or collection_path.suffix != ".py":
         return None
     return True if SLOW.search(collection_path.read_text(encoding="utf-8")) else None
+
+
+def pytest_unconfigure() -> None:
+    shutil.rmtree(os.environ["CHYME_SERVER_DIR"], ignore_errors=True)  # workers end without calling atexit
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
