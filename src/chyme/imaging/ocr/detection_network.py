@@ -79,7 +79,6 @@ class DetectionNetwork:
 
     def _compute_mixed(self, features: Floats) -> tuple[Floats, list[Floats]]:
         """The features of pixels mixed with those of their surroundings, and the smaller maps."""
-        release_memory()  # the many small buffers of strips would otherwise stay beside the large ones of the next part
         half, *coarse = self._find_coarse(features)
         release_memory()
         weights = self._weigh_features(_average(features))[0]
@@ -127,6 +126,7 @@ def _run_in_strips(height: int, beyond: int, compute: Callable[[slice], Sequence
         kept = slice((first - seen.start) * times, (last - seen.start) * times)
         whole[:, :, first * times : last * times] = found[:, :, kept]
     assert whole is not None
+    release_memory()  # the many buffers of strips would otherwise stay beside those of the next part
     return whole
 
 
