@@ -16,7 +16,7 @@ from bench.vaults import CORPUS
 from chyme.digester import StaysHome
 from chyme.documents.doc_to_markdown import DocToMarkdown
 from chyme.imaging.ocr.engines import OcrEngine, OcrSettings, load_engine
-from chyme.imaging.ocr.page_text import page_text
+from chyme.imaging.ocr.page_text import CELL, page_text
 from chyme.model import File, Kind, Stamp, Upstream
 
 PAGES = ROOT / "tests" / "samples" / "pages"
@@ -68,7 +68,31 @@ def measure(sizes: Sizes, folder: Path, tell: Tell) -> None:
     truth = (PAGES / "three_scans.txt").read_text(encoding="utf-8")
     tell(Figure("CER of three_scans.pdf", cer(scan.text.partition("\n\n> note:")[0], truth), "", "", at_most=0.01))
     tell(Figure("seconds a scanned page", scan.seconds / 3, "s", "three_scans.pdf: drawn, read, put in order"))
+    _measure_receipts(engine, tell)
     _real(engine, folder)
+
+
+def _measure_receipts(engine: OcrEngine, tell: Tell) -> None:
+    """Scanned receipts with their words in reading order; compared in lower case, without marks between cells."""
+    paths = sorted((CORPUS / "receipts").glob("*.jpg"))
+    if not paths:
+        warn(f"{CORPUS / 'receipts'} is absent; receipts are skipped")
+        return
+    reads = [_timed(lambda: _ours(engine, path)) for path in paths]  # noqa: B023
+    truths = [path.with_suffix(".txt").read_text(encoding="utf-8").lower() for path in paths]
+    texts = [read.text.replace(CELL, " ").lower() for read in reads]
+    pairs, count = list(zip(texts, truths, strict=True)), len(paths)
+    how = f"mean of {count} scanned receipts, lower case"
+    tell(Figure("CER of receipts", sum(cer(*pair) for pair in pairs) / count, "", how, at_most=0.035))
+    tell(Figure("word F1 of receipts", sum(word_f1(*pair) for pair in pairs) / count, "", how, at_least=0.96))
+    seconds = sum(read.seconds for read in reads)
+    tell(Figure("CPU for the receipts", seconds, "s", f"{count} pictures, one thread"))
+
+
+def word_f1(text: str, truth: str) -> float:
+    """How many words both texts have, wherever they stand, against the words of both."""
+    found, wanted = Counter(_WORD.findall(text)), Counter(_WORD.findall(truth))
+    return 2 * (found & wanted).total() / max(1, found.total() + wanted.total())
 
 
 def cer(text: str, truth: str) -> float:

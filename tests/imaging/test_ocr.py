@@ -107,6 +107,21 @@ def test_an_empty_sheet_has_no_lines(rapid: OcrEngine) -> None:
     assert rapid.read(Image.new("L", (1, 1), 3)) == OcrResult()
 
 
+def write(image: Image.Image, size: int, shade: int) -> None:
+    """One line in the right part of the picture, at the bottom."""
+    font = ImageFont.load_default(size)
+    ImageDraw.Draw(image).text((image.width // 2, image.height * 0.85), "Harbour Street Bakery", (shade,) * 3, font)
+
+
+@pytest.mark.parametrize(("size", "shade"), [(16, 0), (20, 225), (30, 240)])
+def test_a_small_or_faint_line_on_an_empty_page_is_read(size: int, shade: int, rapid: OcrEngine) -> None:
+    page = Image.new("RGB", (1650, 2300), "white")
+    write(page, size, shade)
+    (line,) = rapid.read(page).lines
+    assert line.text == "Harbour Street Bakery"
+    assert line.box[:2] == pytest.approx((0.5, 0.85), abs=0.01)
+
+
 @pytest.mark.parametrize("size", [(3, 2000), (2000, 3), (40, 40), (5000, 20)])
 def test_pictures_of_odd_shape_are_read_without_complaint(size: tuple[int, int], rapid: OcrEngine) -> None:
     found = rapid.read(Image.effect_noise(size, 90))

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy
 import pytest
+from PIL import Image
 
+from chyme.imaging.ocr.detection_network import STRIP, DetectionNetwork, _run_in_strips
 from chyme.imaging.ocr.integer_network import rewrite_with_bytes
-from chyme.imaging.ocr.text_detector import GROWTH, MARGIN, _outline
+from chyme.imaging.ocr.rapidocr import _load_model, _models_folder
+from chyme.imaging.ocr.text_detector import BLOCK, FAINT, GROWTH, MARGIN, _outline, find_contents
 from chyme.imaging.ocr.text_recogniser import HEIGHT, NARROWEST, SURE_SCORE, TextRecogniser, _normalise
 from chyme.models.weights.onnx_reader import OnnxNetwork, parse_onnx
 from chyme.models.weights.onnx_session import open_session
@@ -19,6 +25,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[numpy.float32]
 
+PAGES = Path(__file__).resolve().parents[1] / "samples" / "pages"
 CHANNELS, FEATURES = 16, 8
 
 
@@ -48,7 +55,7 @@ def run(network: bytes, values: Floats) -> Any:
 
 def rewritten(network: OnnxNetwork, least: int) -> bytes:
     shape = (1, CHANNELS, "h", "w")
-    return rewrite_with_bytes(network, shape, network.outputs[0], shape, least)
+    return rewrite_with_bytes(network, {"x": shape}, {network.outputs[0]: shape}, least)
 
 
 def test_a_file_that_was_written_is_read_again() -> None:
@@ -80,6 +87,61 @@ def test_small_convolutions_stay_as_they_are() -> None:
     data = rewritten(network, 1000)
     assert b"DynamicQuantizeMatMul" not in data
     assert numpy.allclose(run(data, values), run(a_block(), values), atol=1e-4)
+
+
+def rename_values(network: OnnxNetwork) -> OnnxNetwork:
+    """The same network with names that no file of ours has."""
+
+    def rename(names: Iterable[str]) -> tuple[str, ...]:
+        return tuple(name if name in (*network.tensors, *network.inputs) else f"value {name}" for name in names)
+
+    nodes = (replace(node, inputs=rename(node.inputs), outputs=rename(node.outputs)) for node in network.nodes)
+    return replace(network, nodes=tuple(nodes), outputs=rename(network.outputs))
+
+
+def test_a_part_of_a_network_computes_one_value_from_another() -> None:
+    network, values = rename_values(parse_onnx(a_block())), random_floats(1, CHANNELS, 6, 11)
+    planes, shape = network.nodes[0].outputs[0], (1, CHANNELS, "h", "w")
+    start = rewrite_with_bytes(network, {"x": shape}, {planes: shape}, 1000)
+    rest = rewrite_with_bytes(network, {planes: shape}, {network.outputs[0]: shape}, 1000)
+    (found,) = open_session(rest).run(None, {planes: run(start, values)})
+    assert numpy.allclose(found, run(a_block(), values), atol=1e-4)
+
+
+@pytest.mark.parametrize("height", [3, STRIP, 2 * STRIP + 5])
+def test_strips_see_the_rows_around_them_and_are_joined(height: int) -> None:
+    values = random_floats(1, 2, height, 5)
+
+    def sum_of_neighbours(rows: slice) -> list[Floats]:
+        padded = numpy.pad(values[:, :, rows], ((0, 0), (0, 0), (1, 1), (0, 0)))
+        return [(padded[:, :, :-2] + padded[:, :, 1:-1] + padded[:, :, 2:]).repeat(2, axis=2)]
+
+    expected = sum_of_neighbours(slice(0, height))[0]
+    assert numpy.allclose(_run_in_strips(height, 1, sum_of_neighbours), expected)
+    if height > STRIP:
+        assert not numpy.allclose(_run_in_strips(height, 0, sum_of_neighbours), expected)
+
+
+@pytest.mark.slow
+def test_the_detection_network_gives_the_same_in_strips_as_in_one_piece() -> None:
+    model = _load_model(_models_folder(), "det")
+    with Image.open(PAGES / "clean.png") as page:
+        pixels = numpy.asarray(page.convert("RGB").crop((60, 100, 444, 420)))  # lines in every strip, and on the seams
+    planes = (pixels.transpose(2, 0, 1)[None] / 127.5 - 1).astype(numpy.float32)
+    (expected,) = open_session(model).run(None, {"x": planes})
+    found = DetectionNetwork(model, least_channels=10_000).map_text(pixels)
+    assert expected.max() > 0.9
+    assert found.shape == (320, 384)
+    assert numpy.allclose(found, expected[0, 0], atol=1e-3)
+
+
+def test_only_contents_are_searched_however_faint() -> None:
+    page = numpy.full((1000, 700, 3), 250, numpy.uint8)
+    assert find_contents(page) is None
+    page[500:503, 300:340] -= FAINT
+    assert find_contents(page) == (8 * BLOCK, 14 * BLOCK, 12 * BLOCK, 17 * BLOCK)
+    page[999, 699] = 0
+    assert find_contents(page) == (8 * BLOCK, 14 * BLOCK, 700, 1000)
 
 
 def a_recogniser() -> TextRecogniser:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from PIL import Image
 
 ENGINES = ("rapidocr", "tesseract")
-NETWORKS = 1  # raise it when the same models, rewritten when they are loaded, read differently
+NETWORKS = 2  # raise it when the same models, rewritten when they are loaded, read differently
 FEW, NOTABLE = 2, 0.1  # regions, and their share of all; a few specks in much text are not worth mentioning
 
 

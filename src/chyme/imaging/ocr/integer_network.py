@@ -9,7 +9,7 @@ channel; elementwise operators take either, so there are two transpositions betw
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from chyme.models.embedding.quantization import round_to_bytes
@@ -26,28 +26,33 @@ _POOLING = frozenset(("ReduceMean", "GlobalAveragePool"))
 _CHANNELS_LAST, _CHANNELS_FIRST = [0, 2, 3, 1], [0, 3, 1, 2]  # how to transpose one to the other
 
 
-def rewrite_with_bytes(network: OnnxNetwork, input_shape: Shape, output: str, output_shape: Shape, least: int) -> bytes:
-    """An ONNX file that computes `output`, one of the network's values.
+def rewrite_with_bytes(
+    network: OnnxNetwork, inputs: Mapping[str, Shape], outputs: Mapping[str, Shape], least: int
+) -> bytes:
+    """An ONNX file that computes some of the network's values from others; both are given by name, with their shape.
 
     `least` are the channels a convolution must have, at its input, to be worth rounding.
     """
-    return _Rewriter(network, output, least).write(input_shape, output_shape)
+    return _Rewriter(network, inputs, outputs, least).write()
 
 
 class _Rewriter:
     """Copies the network operator by operator. A value may exist with channels first, with channels last, or both."""
 
-    def __init__(self, network: OnnxNetwork, output: str, least: int) -> None:
+    def __init__(
+        self, network: OnnxNetwork, inputs: Mapping[str, Shape], outputs: Mapping[str, Shape], least: int
+    ) -> None:
         self._network = network
         self._least = least
         self._file = OnnxFile(network.operators)
-        self._first = {name: name for name in network.inputs}  # new names by old ones
+        self._first = {name: name for name in inputs}  # new names by old ones
         self._last: dict[str, str] = {}
         self._same: dict[str, str] = {}  # outputs of Identity
         self._pooled: set[str] = set()  # values with one number for each channel
-        self._nodes, self._output = _needed_nodes(network.nodes, output), output
+        self._nodes = _needed_nodes(network.nodes, inputs, outputs)
+        self._inputs, self._outputs = inputs, outputs
 
-    def write(self, input_shape: Shape, output_shape: Shape) -> bytes:
+    def write(self) -> bytes:
         uses = Counter(name for node in self._nodes for name in node.inputs)
         biases: dict[str, Node] = {}  # the addition of a bias after a convolution, by the convolution's output
         for node in self._nodes:
@@ -66,8 +71,8 @@ class _Rewriter:
                     done.add(id(bias))
             else:
                 self._copy(node)
-        (input_name,) = self._network.inputs
-        return self._file.data({input_name: input_shape}, {self._channels_first(self._output): output_shape})
+        outputs = {self._channels_first(name): shape for name, shape in self._outputs.items()}
+        return self._file.data(self._inputs, outputs)
 
     def _copy(self, node: Node) -> None:
         names = [self._resolve(name) for name in node.inputs]
@@ -132,11 +137,11 @@ class _Rewriter:
         return self._last[name]
 
 
-def _needed_nodes(nodes: Sequence[Node], output: str) -> list[Node]:
-    wanted = {output}
+def _needed_nodes(nodes: Sequence[Node], inputs: Iterable[str], outputs: Iterable[str]) -> list[Node]:
+    wanted, known = set(outputs), set(inputs)
     needed: list[Node] = []
     for node in reversed(nodes):
-        if wanted.intersection(node.outputs):
+        if wanted.intersection(node.outputs) and not known.intersection(node.outputs):
             needed.append(node)
             wanted.update(node.inputs)
     return needed[::-1]

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import ctypes
 import math
 import os
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +14,7 @@ from chyme.imaging.ocr.engines import Line, OcrResult, Word, bounding_box, cut_q
 from chyme.imaging.ocr.reading_order import Quad
 from chyme.imaging.ocr.text_detector import TextDetector
 from chyme.imaging.ocr.text_recogniser import RecognisedText, TextRecogniser
+from chyme.models.weights.onnx_session import release_memory
 
 if TYPE_CHECKING:
     import numpy
@@ -28,7 +27,6 @@ NO_MEMORY = ("bad_alloc", "Failed to allocate memory", "Insufficient memory")
 INSTALL_HINT = "install it with: pip install rapidocr onnxruntime"
 LETTERS = "Latin, Greek, Chinese and Japanese letters"
 SMALL = 736  # a picture whose shorter side is less is enlarged before text is searched for
-CONTRAST = 8  # of 255; less is an empty sheet
 TALL = 1.5  # a region this many times higher than wide has text that runs up or down
 SAMPLE = 5  # lines read to find out the orientation of the page
 SURE, UNSURE, BETTER = 0.9, 0.6, 0.15
@@ -70,44 +68,42 @@ class RapidOcr:
                 raise MemoryError(str(error)[-200:]) from error
             raise
         finally:
-            _release_memory()
+            release_memory()
 
     def _read(self, image: Image.Image) -> OcrResult:
+        pixels = _to_pixels(image)
+        height, width = pixels.shape[:2]
+        scale = min(self._side / max(height, width), max(1.0, SMALL / min(height, width)))
+        small = _resize(pixels, scale)
+        found = list(self._read_regions(pixels, self._find_regions(small, scale, pixels)))
+        return OcrResult(tuple(line for line in found if line is not None), found.count(None))
+
+    def _find_regions(self, small: Pixels, scale: float, pixels: Pixels) -> list[Corners]:
+        """The regions of the picture that seem to contain text. `small` is the picture at this scale."""
         import numpy
 
-        pixels = numpy.ascontiguousarray(numpy.asarray(image.convert("RGB"))[:, :, ::-1])
-        regions = self._find_regions(pixels) if int(pixels.max()) - int(pixels.min()) >= CONTRAST else []
+        height, width = pixels.shape[:2]
+        bounds = numpy.array([width - 1, height - 1], numpy.float32)
+        regions = [numpy.clip(box / numpy.float32(scale), 0, bounds) for box in self._detector.find_regions(small)]
+        release_memory()
+        return [region for region in regions if min(_extent(region)) >= SPECK]
+
+    def _read_regions(self, pixels: Pixels, regions: Sequence[Corners]) -> Iterator[Line | None]:
+        """The lines in these regions, and None for each that looks like text but could not be read."""
         if not regions:
-            return OcrResult()
+            return
         known: dict[tuple[int, int], RecognisedText] = {}
         turn = self._page_turn(pixels, regions, known)
-        lines: list[Line] = []
-        unread = 0
         for i, region in enumerate(regions):
             quarters, recognised = self._read_region(pixels, region, i, turn, known)
             corners = _turn_corners(region, quarters)
             if recognised.confidence < WORTHLESS or _is_nearly_empty(recognised, corners):
-                unread += _looks_like_text(corners)
+                if _looks_like_text(corners):
+                    yield None
             elif any(letter.isalnum() for letter in recognised.text) and (
                 len(recognised.columns) > SHORT or recognised.confidence >= SURE_OF_SHORT
             ):
-                lines.append(_make_line(recognised, corners, pixels.shape[1], pixels.shape[0]))
-        return OcrResult(tuple(lines), unread)
-
-    def _find_regions(self, pixels: Pixels) -> list[Corners]:
-        """The regions that seem to contain text."""
-        import cv2
-        import numpy
-
-        height, width = pixels.shape[:2]
-        scale = min(self._side / max(height, width), max(1.0, SMALL / min(height, width)))
-        small = pixels
-        if scale != 1.0:
-            size = max(1, round(width * scale)), max(1, round(height * scale))
-            small = cv2.resize(pixels, size, interpolation=cv2.INTER_AREA if scale < 1 else cv2.INTER_CUBIC)
-        bounds = numpy.array([width - 1, height - 1], numpy.float32)
-        regions = [numpy.clip(box / numpy.float32(scale), 0, bounds) for box in self._detector.find_regions(small)]
-        return [region for region in regions if min(_extent(region)) >= SPECK]
+                yield _make_line(recognised, corners, pixels.shape[1], pixels.shape[0])
 
     def _page_turn(
         self, pixels: Pixels, regions: Sequence[Corners], known: dict[tuple[int, int], RecognisedText]
@@ -158,10 +154,23 @@ class RapidOcr:
         return self._recogniser.read(_cut_strip(pixels, region))
 
 
-def _release_memory() -> None:
-    """Return freed memory to the system: a page leaves 150 MB of it behind, and a child that grows is replaced."""
-    with suppress(AttributeError):  # only glibc has it
-        ctypes.CDLL(None).malloc_trim(0)
+def _to_pixels(image: Image.Image) -> Pixels:
+    import cv2
+    import numpy
+
+    pixels: Pixels = cv2.cvtColor(
+        numpy.asarray(image if image.mode == "RGB" else image.convert("RGB")), cv2.COLOR_RGB2BGR
+    )
+    return pixels
+
+
+def _resize(pixels: Pixels, scale: float) -> Pixels:
+    import cv2
+
+    if scale == 1.0:
+        return pixels
+    size = max(1, round(pixels.shape[1] * scale)), max(1, round(pixels.shape[0] * scale))
+    return cv2.resize(pixels, size, interpolation=cv2.INTER_AREA if scale < 1 else cv2.INTER_CUBIC)
 
 
 def _models_folder() -> Path:

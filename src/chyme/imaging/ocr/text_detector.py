@@ -8,9 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from chyme.imaging.ocr.integer_network import rewrite_with_bytes
-from chyme.models.weights.onnx_reader import parse_onnx
-from chyme.models.weights.onnx_session import open_session
+from chyme.imaging.ocr.detection_network import GRID, DetectionNetwork
 
 if TYPE_CHECKING:
     import numpy
@@ -21,30 +19,34 @@ if TYPE_CHECKING:
     Floats = NDArray[numpy.float32]
 
 MARGIN = 16  # pixels of background around the picture, so that text at the edge is found, too
-GRID = 32  # the network needs sides that are multiples of it
+BLOCK = 32  # pixels; contents are searched for in squares of this size
+FAINT = 5  # of 255; a square with less contrast is empty
 IS_TEXT = 0.3  # probability of a pixel
 SURE_REGION = 0.5  # mean probability in a region
 GROWTH = 1.6  # times area / circumference: by how much a region is grown on each side
 THIN, THIN_GROWN = 3.0, 5.0  # pixels; a region that is thinner is dropped
 MAX_REGIONS = 1000
-LEAST_CHANNELS = 96  # a convolution of fewer channels gains nothing from bytes
 
 
 class TextDetector:
-    """The network, rewritten for integer arithmetic when it is loaded."""
+    """Finds regions of text."""
 
     def __init__(self, model: bytes, threads: int = 1) -> None:
-        network = parse_onnx(model)
-        (output,) = network.outputs
-        data = rewrite_with_bytes(network, (1, 3, "height", "width"), output, (1, 1, "h", "w"), LEAST_CHANNELS)
-        self._session: Any = open_session(data, threads)
-        self._input = network.inputs[0]
+        self._network = DetectionNetwork(model, threads)
 
     def find_regions(self, pixels: Pixels) -> list[Corners]:
         """The corners of regions, in pixels. Lines should be at least 8 pixels high."""
-        probabilities = self._map_text(pixels)
+        import numpy
+
+        area = find_contents(pixels)
+        if area is None:
+            return []
+        left, top, right, bottom = area
+        probabilities = self._map_text(pixels[top:bottom, left:right])
         height, width = pixels.shape[:2]
-        return [region for region in _outline(probabilities) if _is_inside(region, width, height)]
+        corner = numpy.array([left, top], numpy.float32)
+        regions = (region + corner for region in _outline(probabilities))
+        return [region for region in regions if _is_inside(region, width, height)]
 
     def _map_text(self, pixels: Pixels) -> Floats:
         import cv2
@@ -53,12 +55,32 @@ class TextDetector:
         height, width = pixels.shape[:2]
         background = [int(value) for value in numpy.median(pixels[:: max(1, height - 1)], axis=(0, 1))]
         below, right = (MARGIN + -(side + 2 * MARGIN) % GRID for side in (height, width))
-        framed = cv2.copyMakeBorder(pixels, MARGIN, below, MARGIN, right, cv2.BORDER_CONSTANT, value=background)
-        planes = numpy.multiply(framed.transpose(2, 0, 1)[None], numpy.float32(1 / 127.5), dtype=numpy.float32)
-        planes -= 1
-        (result,) = self._session.run(None, {self._input: planes})
-        probabilities: Floats = result[0, 0]
-        return probabilities
+        framed: Any = cv2.copyMakeBorder(pixels, MARGIN, below, MARGIN, right, cv2.BORDER_CONSTANT, value=background)
+        return self._network.map_text(framed)
+
+
+def find_contents(pixels: Pixels) -> tuple[int, int, int, int] | None:
+    """The left, top, right and bottom of what is not an empty margin; None on an empty sheet."""
+    import cv2
+    import numpy
+
+    height, width = pixels.shape[:2]
+    filled = cv2.copyMakeBorder(pixels, 0, -height % BLOCK, 0, -width % BLOCK, cv2.BORDER_REPLICATE)
+    down, across = filled.shape[0] // BLOCK, filled.shape[1] // BLOCK
+    rows = filled.reshape(down, BLOCK, -1)
+    lightest = rows.max(axis=1).reshape(down, across, -1).max(axis=2)
+    darkest = rows.min(axis=1).reshape(down, across, -1).min(axis=2)
+    is_filled = lightest - darkest >= FAINT
+    if not is_filled.any():
+        return None
+    top, bottom = _expand(numpy.flatnonzero(is_filled.any(axis=1)), height)
+    left, right = _expand(numpy.flatnonzero(is_filled.any(axis=0)), width)
+    return left, top, right, bottom
+
+
+def _expand(blocks: NDArray[numpy.intp], length: int) -> tuple[int, int]:
+    """The pixels from the first to the last block, with one more on each side."""
+    return max(0, int(blocks[0]) - 1) * BLOCK, min(length, (int(blocks[-1]) + 2) * BLOCK)
 
 
 def _outline(probabilities: Floats) -> list[Corners]:

@@ -61,10 +61,10 @@ class TextRecogniser:
         self._first: Indexes = numpy.array(first)
         self._first_weights: Floats = numpy.ascontiguousarray(self._weights[:, self._first])
         self._first_bias: Floats = self._bias[self._first]
-        shape = 1, "columns", len(self._weights)
-        data = rewrite_with_bytes(network, (1, 3, HEIGHT, "width"), head.features, shape, LEAST_CHANNELS)
-        self._session: Any = open_session(data, threads)
-        self._input = network.inputs[0]
+        (self._input,) = network.inputs
+        inputs = {self._input: (1, 3, HEIGHT, "width")}
+        outputs = {head.features: (1, "columns", len(self._weights))}
+        self._session: Any = open_session(rewrite_with_bytes(network, inputs, outputs, LEAST_CHANNELS), threads)
 
     def read(self, strip: Pixels) -> RecognisedText:
         """The text of an upright strip with one line."""
