@@ -42,6 +42,7 @@ from chyme.core.pipeline.plan import with_dependents
 from chyme.core.pipeline.registry_rules import Rules
 from chyme.core.pipeline.retry_policy import RetryPolicy
 from chyme.core.store import events, files, vault_properties
+from chyme.core.store.sqlite.damage import refuse_lost
 from chyme.core.store.sqlite.database import FILE_NAME, Database
 from chyme.core.store.sqlite.read_only import read_only_error
 from chyme.documents.pages.pdf_renderer import PdfPageRenderer
@@ -111,6 +112,7 @@ class App:
         self.settings = settings or read_settings(own_state, os.environ)
         state = Path(self.settings.state_dir).expanduser() if self.settings.state_dir else own_state
         if not create and not (state / FILE_NAME).exists():
+            refuse_lost(state / FILE_NAME)
             raise UsageError(f"{self.vault.root}: is not a vault yet; 'chyme digest' or 'chyme serve' makes it one")
         self.state = state
         config = config_of(self.settings)
