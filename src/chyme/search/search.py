@@ -285,7 +285,7 @@ def _coverage(db: Connection, terms: Sequence[Term], best: RankedFile) -> float:
         name_fields = name_terms(file.name, file.title, file.tags, file.summary)
         texts += [name_fields.name, name_fields.title, name_fields.tags, name_fields.summary]
     term_hits = [
-        (keyword_queries.frequency(db, expression([term]))[0], any(find(text, [term]) for text in texts))
+        (keyword_queries.count_matching_passages(db, expression([term])), any(find(text, [term]) for text in texts))
         for term in terms
     ]
     return fusion.query_coverage(term_hits, keyword_queries.count_passages(db))

@@ -9,6 +9,7 @@ from sqlite3 import Connection
 
 from chyme.model import Kind
 from chyme.search.ranking.keyword_ranking import NAME_WEIGHTS, Match
+from chyme.search.tables import passages
 
 Values = Mapping[str, str | int | float]
 
@@ -123,22 +124,24 @@ def all_of(conditions: Sequence[Condition]) -> Condition:
 
 
 def best_passages(db: Connection, scope: Scope, limit: int, where: Condition) -> tuple[list[Match], bool]:
-    """Those of the best passages whose files are visible and meet the condition; and whether there may be more."""
+    """Those of the best passages whose files are visible and meet the condition; and whether there may be more.
+
+    Sorting by bm25() and not by FTS5's `rank` lets SQLite keep the best only: `rank` sorts all that match.
+    """
     rows = db.execute(
         f"""
-        SELECT best.id, files.id, -best.rank
-          FROM (SELECT rowid AS id, rank FROM passage_fts
-                 WHERE passage_fts MATCH :asked AND rowid >= :since ORDER BY rank LIMIT :limit) AS best
+        SELECT best.id, files.id, -best.score, {_VISIBLE} AND {where.sql}
+          FROM (SELECT rowid AS id, bm25(passage_fts) AS score FROM passage_fts
+                 WHERE passage_fts MATCH :asked AND rowid >= :since ORDER BY score, rowid LIMIT :limit) AS best
          CROSS JOIN passages INDEXED BY passage_owner ON passages.id = best.id
          CROSS JOIN files ON files.id = passages.file_id
           LEFT JOIN documents ON documents.file_id = files.id
-         WHERE {_VISIBLE} AND {where.sql}
-         ORDER BY best.rank
+         ORDER BY best.score, best.id
         """,
         {**where.values, "asked": scope.expression, "since": scope.since or 0, "limit": limit},
     ).fetchall()
-    more = len(rows) == limit or _matches_at_least(db, scope.expression, limit)
-    return [Match(*row) for row in rows], more
+    more = len(rows) == limit or scope.since is not None
+    return [Match(id_, file_id, score) for id_, file_id, score, is_found in rows if is_found], more
 
 
 def best_passages_among(db: Connection, scope: Scope, limit: int, where: Condition) -> list[Match]:
@@ -169,13 +172,6 @@ def newest(db: Connection, expression: str, limit: int) -> int | None:
         (expression, limit),
     ).fetchone()
     return int(row[0]) if row else None
-
-
-def _matches_at_least(db: Connection, expression: str, limit: int) -> bool:
-    row = db.execute(
-        "SELECT 1 FROM passage_fts WHERE passage_fts MATCH ? LIMIT 1 OFFSET ?", (expression, limit - 1)
-    ).fetchone()
-    return row is not None
 
 
 def names(db: Connection, expression: str, limit: int, where: Condition) -> list[tuple[int, float]]:
@@ -235,6 +231,15 @@ def count_matching(db: Connection, expression: str, where: Condition, limit: int
     return int(rows), int(examined) < limit
 
 
+def count_matching_passages(db: Connection, expression: str, limit: int = -1) -> int:
+    """How many passages match, counted up to `limit`."""
+    row = db.execute(
+        "SELECT count(*) FROM (SELECT 1 FROM passage_fts WHERE passage_fts MATCH :asked LIMIT :most)",
+        {"asked": expression, "most": limit},
+    ).fetchone()
+    return int(row[0])
+
+
 def frequency(db: Connection, expression: str, limit: int = -1) -> tuple[int, int]:
     """How many passages and how many names match, counted up to `limit` each."""
     row: tuple[int, int] = db.execute(
@@ -248,9 +253,8 @@ def frequency(db: Connection, expression: str, limit: int = -1) -> tuple[int, in
 
 
 def count_passages(db: Connection) -> int:
-    """How many passages the keyword index holds."""
-    row = db.execute("SELECT count(*) FROM passage_fts_docsize").fetchone()
-    return int(row[0])
+    """How many passages the keyword index holds, as FTS5 itself counts them for bm25()."""
+    return passages.totals(db, "passage_fts").texts
 
 
 def files(db: Connection, ids: Collection[int]) -> dict[int, FoundFile]:
