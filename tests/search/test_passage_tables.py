@@ -15,7 +15,6 @@ from chyme.model import Passage, Place
 from chyme.search.query.spelling import words_of
 from chyme.search.searchable_texts import name_terms
 from chyme.search.tables import dictionary, keyword_queries, passages
-from chyme.search.tables.keyword_queries import Condition, Scope
 from chyme.text.unspaced_scripts import segment
 
 KEYWORD = "search-keyword"
@@ -310,17 +309,3 @@ def test_passages_are_counted_as_the_index_counts_them(db: sqlite3.Connection) -
 
     assert keyword_queries.count_passages(db) == 1
     assert keyword_queries.count_matching_passages(db, "shark OR whale") == 1
-
-
-def test_the_best_passages_come_first_and_equal_ones_in_their_order(db: sqlite3.Connection) -> None:
-    file_id = add_file(db, "a.txt")
-    write(db, file_id, "whale in the sea", "whale and whale", "whale in the bay", "nothing of it")
-    ids = [id_ for id_, _ in passages.of_file(db, file_id, "search-keyword")]
-
-    found, more = keyword_queries.best_passages(db, Scope("whale"), 10, Condition("1"))
-    assert [match.passage_id for match in found] == [ids[1], ids[0], ids[2]]
-    assert not more
-    found, more = keyword_queries.best_passages(db, Scope("whale"), 2, Condition("1"))
-    assert [match.passage_id for match in found] == [ids[1], ids[0]]
-    assert more
-    assert keyword_queries.best_passages(db, Scope("whale"), 3, Condition("files.kind = 'image'")) == ([], True)
