@@ -18,7 +18,7 @@ from chyme import digesters
 from chyme.application.attempt_metrics import AttemptMetrics
 from chyme.application.bulk_jobs import BulkJobs
 from chyme.application.digester_config import LOCAL, allowances_of, config_of, providers_of, without_secrets
-from chyme.application.digester_list import DigesterInfo, list_digesters
+from chyme.application.digester_list import DigesterInfo, OutputCounts, list_digesters
 from chyme.application.digestion import Digestion, DigestionParts
 from chyme.application.disk_usage import DiskUsage, measure_disk_usage
 from chyme.application.document_queries import Documents
@@ -130,6 +130,7 @@ class App:
         if state != own_state:
             tighten_state(own_state)
             self._claim_state_folder()
+        self._output_counts = OutputCounts(self.database)
         self.documents = Documents(self.database, self.rules, now)
         self.people = People(self.database, now, file_terms.rewrite)
         self.file_list = FileList(self.database, now)
@@ -234,7 +235,7 @@ class App:
 
     def list_digesters(self) -> list[DigesterInfo]:
         """Return all digesters in the order in which they run, with the state of their digests."""
-        return list_digesters(self.database, self.rules, self.providers)
+        return list_digesters(self.database, self._output_counts, self.rules, self.providers)
 
     def recent_events(self, count: int, limit: int) -> list[RecentEvent]:
         """Describe the last `count` events, in at most `limit` lines."""
