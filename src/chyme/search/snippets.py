@@ -6,7 +6,7 @@ import math
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
@@ -141,11 +141,11 @@ def _find_words(text: str, patterns: Sequence[_TermPattern | None]) -> list[_Ter
     if all(pattern is None or len(pattern.stems) == 1 for pattern in patterns):
         for token in tokens_beginning_with({pattern.stems[0][:1] for pattern in patterns if pattern}, text):
             word = fold(token[0])
-            numbers = {
-                *by_last_stem.get(stem(word), ()),
-                *(n for beginning, n in prefixes if word.startswith(beginning)),
-            }
-            matches += [_TermMatch(token.start(), token.end(), number) for number in numbers]
+            numbers: Collection[int] = by_last_stem.get(stem(word), ())
+            if prefixes:
+                numbers = {*numbers, *(number for beginning, number in prefixes if word.startswith(beginning))}
+            for number in numbers:
+                matches.append(_TermMatch(token.start(), token.end(), number))
         return matches
     stems: list[str] = []
     starts: list[int] = []
