@@ -1,4 +1,4 @@
-"""How good the order of the hits is, on Cranfield."""
+"""How good the order of the hits is, on Cranfield and MED."""
 
 from __future__ import annotations
 
@@ -15,25 +15,32 @@ from chyme.application.app import open_app
 from chyme.search.search import MODES, Mode
 
 DEPTH = 10
-KNOWN: dict[Mode, tuple[float, str]] = {
-    "words": (0.534, "BM25 over whole texts .534"),
-    "meaning": (0.511, "the same vectors elsewhere .511"),
-    "both": (0.58, "rank fusion .564, z-score fusion .578"),
+KNOWN: dict[tuple[str, Mode], tuple[float, str]] = {
+    ("cranfield", "words"): (0.534, "BM25 over whole texts .534"),
+    ("cranfield", "meaning"): (0.511, "the same vectors elsewhere .511"),
+    ("cranfield", "both"): (0.58, "rank fusion .564, z-score fusion .578"),
 }
 
 
 def measure(sizes: Sizes, folder: Path, tell: Tell) -> None:
-    """1400 abstracts as a vault of text files, digested by the command; 225 questions; NDCG of the first ten."""
-    source = CORPUS / "retrieval" / "cranfield"
-    if not source.is_dir():
-        warn(f"{source} is absent; skipped")
-        return
+    """Abstracts as a vault of text files, digested by the command; NDCG of the first ten."""
+    for name in ("cranfield", "med"):
+        source = CORPUS / "retrieval" / name
+        if source.is_dir():
+            _measure_collection(name, source, folder / name, tell)
+        else:
+            warn(f"{source} is absent; skipped")
+
+
+def _measure_collection(name: str, source: Path, vault: Path, tell: Tell) -> None:
+    vault.mkdir()
     for row in rows_of(source / "corpus.jsonl"):
-        (folder / f"{row['_id']}.txt").write_text(f"{row['title']}\n\n{row['text']}\n", encoding="utf-8")
-    digest(folder).must_succeed()
+        text = f"{row['title']}\n\n{row['text']}\n".lstrip()
+        (vault / f"{row['_id']}.txt").write_text(text, encoding="utf-8")
+    digest(vault).must_succeed()
     judged = judgements(source)
     questions = [(row["_id"], row["text"]) for row in rows_of(source / "queries.jsonl") if judged.get(row["_id"])]
-    with open_app(folder) as app:
+    with open_app(vault) as app:
         for mode in MODES:
             scores: dict[str, float] = {}
             right = unanswered = 0
@@ -45,20 +52,20 @@ def measure(sizes: Sizes, folder: Path, tell: Tell) -> None:
                 right += bool(hits) and judged[number].get(hits[0], 0) > 0
                 unanswered += not hits
                 notes.update(result.notes)
-            _tell_mode(tell, mode, scores, right)
-            remark(f"{mode}: {len(scores)} questions judged, {unanswered} without any hit")
+            _tell_mode(tell, name, mode, scores, right)
+            remark(f"{name}, {mode}: {len(scores)} questions judged, {unanswered} without any hit")
             for note in sorted(notes):
                 warn(f"{mode}: {note}")
 
 
-def _tell_mode(tell: Tell, mode: Mode, scores: dict[str, float], right: int) -> None:
+def _tell_mode(tell: Tell, name: str, mode: Mode, scores: dict[str, float], right: int) -> None:
     """All questions, and both halves of them: what helps one half only was fitted to it."""
-    least, how = KNOWN[mode]
-    tell(Figure(f"NDCG@10, {mode}", fmean(scores.values()), "", how, at_least=least))
-    for name, odd in (("even", 0), ("odd", 1)):
+    least, how = KNOWN.get((name, mode), (None, "no target"))
+    tell(Figure(f"NDCG@10, {name}, {mode}", fmean(scores.values()), "", how, at_least=least))
+    for half_name, odd in (("even", 0), ("odd", 1)):
         half = [score for number, score in scores.items() if int(number) % 2 == odd]
-        tell(Figure(f"… {name} questions", fmean(half), "", f"{len(half)} of them"))
-    tell(Figure(f"first hit is right, {mode}", right / len(scores), "", "share of the questions"))
+        tell(Figure(f"… {half_name} questions", fmean(half), "", f"{len(half)} of them"))
+    tell(Figure(f"first hit is right, {name}, {mode}", right / len(scores), "", "share of the questions"))
 
 
 def ndcg(hits: list[str], wanted: dict[str, int]) -> float:

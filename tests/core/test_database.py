@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import sqlite3
+from concurrent.futures import ThreadPoolExecutor
 from inspect import unwrap
 from pathlib import Path
 
@@ -160,3 +162,18 @@ def test_a_search_digest_without_content_is_null_in_older_vaults_too(tmp_path: P
         ("tags", contents["tags"], "h", None),
     ]
     db.close()
+
+
+def test_the_version_changes_with_every_commit_of_any_process_and_with_nothing_else(tmp_path: Path) -> None:
+    with contextlib.closing(Database(tmp_path)) as database, contextlib.closing(connect(tmp_path / FILE_NAME)) as other:
+        versions = [database.version(), database.version()]
+        assert versions[0] == versions[1]
+        database.read().execute("SELECT count(*) FROM files").fetchone()
+        assert database.version() == versions[0]
+        database.write(lambda db: db.execute("UPDATE digest_counts SET failed = failed + 1"))
+        versions.append(database.version())
+        other.execute("UPDATE digest_counts SET failed = failed + 1")
+        versions.append(database.version())
+        assert len(set(versions)) == 3
+        with ThreadPoolExecutor(1) as threads:
+            assert threads.submit(database.version).result() == versions[-1]

@@ -16,6 +16,7 @@ import pytest
 from running_chyme import RunningChyme, Server, wait_until
 from waiting import AMPLE
 
+from chyme.core.store.sqlite.database import Database
 from chyme.doors.cli.commands.search import MODES
 from chyme.doors.local_socket.client import SOCKET, ask_server
 from chyme.search.search import MODES as ALL_MODES
@@ -113,6 +114,33 @@ def test_a_socket_left_by_a_killed_server_is_ignored_and_replaced(chyme: Running
     assert ask_server(path.parent, question("fondue")) is not None
     again.end(signal.SIGTERM)
     assert not path.exists()
+
+
+def test_a_database_moved_away_under_the_server_is_an_error_not_an_empty_answer(
+    chyme: RunningChyme, serving: Server, tmp_path: Path
+) -> None:
+    database = chyme.vault / ".chyme" / "vault.db"
+    moved = database.with_name("moved.sqlite")
+    database.rename(moved)
+    gone = chyme.run("search", "fondue")
+    assert gone.code != 0
+    assert f"{database} is gone (deleted or renamed)" in gone.err
+
+    Database(tmp_path / "other").close()  # a new and empty one in its place
+    (tmp_path / "other" / "vault.db").rename(database)
+    replaced = chyme.run("search", "fondue")
+    assert replaced.code != 0
+    assert f"{database} is not the database that chyme has opened; put that one back" in replaced.err
+
+    moved.replace(database)
+    assert chyme.run("search", "fondue", "--json").json["total"] == 2
+
+    database.rename(moved)
+    serving.end(signal.SIGKILL)
+    for command in (("search", "fondue"), ("status",)):
+        lost = chyme.run(*command)
+        assert lost.code != 0
+        assert "vault.db-wal is still beside it; if it was only renamed, put it back" in lost.err
 
 
 def test_what_is_no_question_harms_nobody(chyme: RunningChyme, serving: Server) -> None:

@@ -76,7 +76,7 @@ def test_only_files_that_meet_the_condition_are_counted(db: sqlite3.Connection, 
     )
     assert facets.of_all(db, keyword_queries.has_tag(1, ["tax"])) == expected
     assert (
-        facets.of_all(db, keyword_queries.Condition("files.kind = 'document' OR files.name = 'hidden.txt'")) == expected
+        facets.of_all(db, keyword_queries.Condition("shelf.kind = 'document' OR shelf.name = 'hidden.txt'")) == expected
     )
     assert facets.of_files(db, [filled[1]]) == expected
     assert facets.of_files(db, [filled[1], filled[1], filled[3], 999]) == expected

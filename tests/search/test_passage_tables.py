@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from chyme.model import Passage, Place
 from chyme.search.query.spelling import words_of
 from chyme.search.searchable_texts import name_terms
-from chyme.search.tables import dictionary, passages
+from chyme.search.tables import dictionary, keyword_queries, passages
 from chyme.text.unspaced_scripts import segment
 
 KEYWORD = "search-keyword"
@@ -298,3 +298,14 @@ def test_words_that_a_rename_left_behind_are_found_and_forgotten(db: sqlite3.Con
     assert dictionary.find_unused_words(db) == {"xylocarp"}
     dictionary.forget(db, dictionary.find_unused_words(db))
     assert dictionary.find_unused_words(db) == set()
+
+
+def test_passages_are_counted_as_the_index_counts_them(db: sqlite3.Connection) -> None:
+    first, second = add_file(db, "a.txt"), add_file(db, "b.txt")
+    assert keyword_queries.count_passages(db) == 0
+    write(db, first, *(f"whale {number}" for number in range(300)))
+    write(db, second, "shark")
+    db.execute("DELETE FROM files WHERE id = ?", (first,))
+
+    assert keyword_queries.count_passages(db) == 1
+    assert keyword_queries.count_matching_passages(db, "shark OR whale") == 1

@@ -80,6 +80,38 @@ def test_marks_are_in_order_and_inside(text: str, question: str, length: int) ->
     assert list(snippet.marks) == sorted(snippet.marks)
 
 
+WORDS = (
+    "happy",
+    "happily",
+    "eying",
+    "dyed",
+    "Yes",
+    "agreed",
+    "é",
+    "Éclairs",
+    "naïve",
+    "foo_bar",
+    "a\u0301b",
+    "²nd",
+    "ﬁx",
+)
+
+
+@given(
+    st.lists(st.sampled_from(WORDS) | st.text(alphabet="aeéiyÀsdng _.\u0301東²ﬁK", max_size=8), max_size=12),
+    st.sampled_from(WORDS) | st.text(alphabet="aeiysdng", min_size=1, max_size=6),
+    st.booleans(),
+)
+def test_words_that_are_passed_over_by_their_first_letter_would_not_have_matched(
+    words: list[str], wanted: str, prefix: bool
+) -> None:
+    text = " ".join(words)
+    terms = (Term(wanted, prefix=prefix),)
+    never = Term("qqqq wwww", phrase=True)  # with a phrase, every word is folded and stemmed
+
+    assert find(text, terms) == find(text, (*terms, never))
+
+
 def test_a_word_in_a_page_without_spaces_is_found_in_time_that_grows_with_the_page() -> None:
     def seconds(text: str) -> float:
         start = time.process_time()

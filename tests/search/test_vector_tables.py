@@ -183,7 +183,7 @@ def test_only_passages_of_visible_files_that_meet_the_condition_are_returned(db:
         assert vectors.ids_of_files_where(db, old.id, where, 10) == ids[file]
     assert sorted(vectors.ids_of_files_where(db, old.id, EVERYWHERE, 10)) == ids[note] + ids[picture]
     assert len(vectors.ids_of_files_where(db, old.id, EVERYWHERE, 3)) == 3
-    either = keyword_queries.Condition("files.kind = 'text' OR files.kind = 'image'")
+    either = keyword_queries.Condition("shelf.kind = 'text' OR shelf.kind = 'image'")
     assert set(vectors.visible(db, everything, either)) == set(ids[note] + ids[picture])
     assert set(vectors.ids_of_files_where(db, old.id, either, 10)) == set(ids[note] + ids[picture])
 
@@ -203,7 +203,7 @@ def test_vectors_are_found_without_reading_the_texts_of_passages(db: sqlite3.Con
     assert since == [f"{of_embedder} AND id>?)", "SEARCH vectors USING INTEGER PRIMARY KEY (rowid=?)"]
     assert visible[0].startswith("SCAN wanted VIRTUAL TABLE")
     assert visible[1] == "SEARCH semantic_passages USING COVERING INDEX semantic_passage_owner (id=?)"
-    assert visible[2] == "SEARCH files USING INTEGER PRIMARY KEY (rowid=?)"
+    assert visible[2] == "SEARCH shelf USING COVERING INDEX shelf_by_kind (kind=? AND rowid=?)"
     assert any(step.startswith("SEARCH semantic_passages USING COVERING INDEX sqlite_autoindex") for step in allowed)
     assert count[0].startswith(of_embedder) and highest[0].startswith(of_embedder)
 

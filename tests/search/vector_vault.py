@@ -91,7 +91,7 @@ class VectorVault:
             f"""
             SELECT semantic_passages.id, vector
               FROM vectors JOIN semantic_passages USING (id) JOIN files ON files.id = semantic_passages.file_id
-              LEFT JOIN documents ON documents.file_id = files.id
+              JOIN shelf ON shelf.file_id = files.id
              WHERE embedder_id = :embedder AND vanished_at IS NULL AND {where.sql}
             """,
             {**where.values, "embedder": embedder.id},

@@ -18,7 +18,7 @@ from chyme import digesters
 from chyme.application.attempt_metrics import AttemptMetrics
 from chyme.application.bulk_jobs import BulkJobs
 from chyme.application.digester_config import LOCAL, allowances_of, config_of, providers_of, without_secrets
-from chyme.application.digester_list import DigesterInfo, list_digesters
+from chyme.application.digester_list import DigesterInfo, OutputCounts, list_digesters
 from chyme.application.digestion import Digestion, DigestionParts
 from chyme.application.disk_usage import DiskUsage, measure_disk_usage
 from chyme.application.document_queries import Documents
@@ -42,6 +42,7 @@ from chyme.core.pipeline.plan import with_dependents
 from chyme.core.pipeline.registry_rules import Rules
 from chyme.core.pipeline.retry_policy import RetryPolicy
 from chyme.core.store import events, files, vault_properties
+from chyme.core.store.sqlite.damage import refuse_lost
 from chyme.core.store.sqlite.database import FILE_NAME, Database
 from chyme.core.store.sqlite.read_only import read_only_error
 from chyme.documents.pages.pdf_renderer import PdfPageRenderer
@@ -111,6 +112,7 @@ class App:
         self.settings = settings or read_settings(own_state, os.environ)
         state = Path(self.settings.state_dir).expanduser() if self.settings.state_dir else own_state
         if not create and not (state / FILE_NAME).exists():
+            refuse_lost(state / FILE_NAME)
             raise UsageError(f"{self.vault.root}: is not a vault yet; 'chyme digest' or 'chyme serve' makes it one")
         self.state = state
         config = config_of(self.settings)
@@ -128,6 +130,7 @@ class App:
         if state != own_state:
             tighten_state(own_state)
             self._claim_state_folder()
+        self._output_counts = OutputCounts(self.database)
         self.documents = Documents(self.database, self.rules, now)
         self.people = People(self.database, now, file_terms.rewrite)
         self.file_list = FileList(self.database, now)
@@ -232,7 +235,7 @@ class App:
 
     def list_digesters(self) -> list[DigesterInfo]:
         """Return all digesters in the order in which they run, with the state of their digests."""
-        return list_digesters(self.database, self.rules, self.providers)
+        return list_digesters(self.database, self._output_counts, self.rules, self.providers)
 
     def recent_events(self, count: int, limit: int) -> list[RecentEvent]:
         """Describe the last `count` events, in at most `limit` lines."""

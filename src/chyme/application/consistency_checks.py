@@ -43,8 +43,9 @@ _CHECKS = {
           FROM files f LEFT JOIN documents d ON d.file_id = f.id LEFT JOIN shelf s ON s.file_id = f.id
          WHERE (s.file_id IS NULL) <> (f.vanished_at IS NOT NULL)
             OR (s.file_id IS NOT NULL
-                AND (s.name, s.size, s.kind, s.title) IS NOT
-                    (substr(f.name, 1, 100), f.size, f.kind, substr(coalesce(d.title, f.name), 1, 100)))
+                AND (s.name, s.size, s.kind, s.title, s.folder, s.state, s.tags) IS NOT
+                    (substr(f.name, 1, 100), f.size, f.kind, substr(coalesce(d.title, f.name), 1, 100), f.folder,
+                     d.state, coalesce(d.tags, '[]')))
     """,
     "files listed under other tags than they have": """
         SELECT f.path

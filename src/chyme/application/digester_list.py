@@ -41,10 +41,27 @@ class DigesterInfo:
     outdated: int
 
 
-def list_digesters(database: Database, rules: Rules, models: Mapping[str, str]) -> list[DigesterInfo]:
+class OutputCounts:
+    """How many digests of each output have each status. Counts again only after a commit: there may be millions."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._counted: tuple[int, Mapping[tuple[str, str], int]] | None = None  # with the version of the database
+
+    def read(self) -> Mapping[tuple[str, str], int]:
+        """(output, status) → how many digests."""
+        version, counted = self._database.version(), self._counted  # the version first: a commit meanwhile shows later
+        if counted is None or counted[0] != version:
+            counted = self._counted = version, digests.counts_by_output(self._database.read())
+        return counted[1]
+
+
+def list_digesters(
+    database: Database, output_counts: OutputCounts, rules: Rules, models: Mapping[str, str]
+) -> list[DigesterInfo]:
     """Return all digesters in the order in which they run. `models`: provider → description of its model."""
+    counts = output_counts.read()
     with database.snapshot() as db:
-        counts = digests.counts_by_output(db)
         old = {name: outdated.count(db, [(name, recipe)]) for name, recipe in rules.recipes()}
     return [_make_info(digester, counts, old, models) for digester in rules.registry]
 

@@ -59,6 +59,7 @@ class _FoundFiles:
     notes: tuple[str, ...] = ()
     near: tuple[int, ...] = ()  # every file that was found by meaning
     by_meaning_only: bool = False
+    all_files: Sequence[int] | None = None  # every file that was found, if known
 
 
 class Search:
@@ -107,8 +108,10 @@ class Search:
         elif query.empty:
             found = _FoundFiles()
         else:
-            files = [fusion.FusedFile(file_id, 0.0) for file_id in keyword_queries.list_files(db, limit, offset, where)]
-            found = _FoundFiles(files, keyword_queries.count_listed(db, where))
+            listing = keyword_queries.list_files(db, limit, offset, where)
+            found = _FoundFiles(
+                [fusion.FusedFile(file_id, 0.0) for file_id in listing.page], listing.total, all_files=listing.all_files
+            )
         facet_counts, facets_exact = self._count_facets(db, query, where, found) if facets else (None, True)
         hits = hits_of(db, found.files, query.terms, self._form_of)
         return SearchResult(
@@ -245,8 +248,11 @@ class Search:
 
     def _count_facets(self, db: Connection, query: Query, where: Condition, found: _FoundFiles) -> tuple[Facets, bool]:
         """The facets of all found files; and whether all of these were counted."""
+        if query.empty:
+            return facets.of_files(db, ()), True
         if not query.terms:
-            return (facets.of_files(db, ()) if query.empty else facets.of_all(db, where, found.total)), True
+            few = found.all_files
+            return (facets.of_all(db, where) if few is None else facets.of_files(db, few)), True
         if found.by_meaning_only:
             return facets.of_files(db, found.near), found.exact
         by_words = self._index.find_by_words(query, where, _FACET_FILES)
@@ -285,7 +291,7 @@ def _coverage(db: Connection, terms: Sequence[Term], best: RankedFile) -> float:
         name_fields = name_terms(file.name, file.title, file.tags, file.summary)
         texts += [name_fields.name, name_fields.title, name_fields.tags, name_fields.summary]
     term_hits = [
-        (keyword_queries.frequency(db, expression([term]))[0], any(find(text, [term]) for text in texts))
+        (keyword_queries.count_matching_passages(db, expression([term])), any(find(text, [term]) for text in texts))
         for term in terms
     ]
     return fusion.query_coverage(term_hits, keyword_queries.count_passages(db))

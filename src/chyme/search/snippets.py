@@ -6,12 +6,13 @@ import math
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 
 from chyme.search.query.parser import Term
-from chyme.search.query.spelling import tokens_of
+from chyme.search.query.spelling import tokens_beginning_with, tokens_of
 from chyme.text.common_words import stop_words
 from chyme.text.stemmer import fold, stem
 from chyme.text.unspaced_scripts import RUNS, normalize_run
@@ -120,6 +121,7 @@ def _find_terms(text: str, terms: Sequence[Term]) -> list[_TermMatch]:
     return sorted(matches, key=lambda match: (match.start, match.end))
 
 
+@lru_cache(maxsize=1024)
 def _pattern_of(term: Term) -> _TermPattern | None:
     words = [fold(token[0]) for token in tokens_of(RUNS.sub(" ", term.text))]
     if not words or (RUNS.search(term.text) and not term.phrase and len(words) > 1):
@@ -136,6 +138,15 @@ def _find_words(text: str, patterns: Sequence[_TermPattern | None]) -> list[_Ter
             if pattern.beginning is not None:
                 prefixes.append((pattern.beginning, number))
     matches: list[_TermMatch] = []
+    if all(pattern is None or len(pattern.stems) == 1 for pattern in patterns):
+        for token in tokens_beginning_with({pattern.stems[0][:1] for pattern in patterns if pattern}, text):
+            word = fold(token[0])
+            numbers: Collection[int] = by_last_stem.get(stem(word), ())
+            if prefixes:
+                numbers = {*numbers, *(number for beginning, number in prefixes if word.startswith(beginning))}
+            for number in numbers:
+                matches.append(_TermMatch(token.start(), token.end(), number))
+        return matches
     stems: list[str] = []
     starts: list[int] = []
     for position, token in enumerate(tokens_of(text)):

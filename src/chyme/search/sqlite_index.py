@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from sqlite3 import Connection
 
 from chyme.search.index import KeywordMatches, SemanticIndex
@@ -38,9 +39,10 @@ class SqliteIndex:
 
     def find_by_words(self, query: Query, where: Condition, last: int) -> KeywordMatches:
         db = self._read()
-        terms = dictionary.expand_prefixes(db, query.terms, self._matches_too_many)
+        counts = _PassageCounts(db, self._max_scored)
+        terms = dictionary.expand_prefixes(db, query.terms, counts.is_vague)
         match_expression = expression(terms)
-        scope = _choose_scope(db, terms, self._max_scored)
+        scope = _choose_scope(db, terms, counts, self._max_scored)
         # Adjacent words count only if few passages are scored.
         pairs = expression(neighbours(query.terms)) if scope == Scope(match_expression) else ""
         limit = _QUICK_LIMIT if last <= _QUICK_LIMIT // 4 else _THOROUGH_LIMIT
@@ -71,23 +73,56 @@ class SqliteIndex:
     def meaning_note(self, embedder: Embedder) -> str | None:
         return self._semantic_index.meaning_note(embedder) if self._semantic_index else None
 
-    def _matches_too_many(self, db: Connection, term: Term) -> bool:
-        return keyword_queries.frequency(db, expression([term]), self._max_scored + 1)[0] > self._max_scored
+
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    """An expression to score by."""
+
+    expression: str
+    is_bounded: bool = False  # no more passages can match than may be scored
 
 
-def _choose_scope(db: Connection, terms: Sequence[Term], max_scored: int) -> Scope:
+class _PassageCounts:
+    """How many passages have each term of one question. Each is counted once: FTS5 keeps no such numbers."""
+
+    def __init__(self, db: Connection, max_scored: int) -> None:
+        self._db = db
+        self._max_scored = max_scored
+        self._known: dict[Term, int] = {}
+
+    def is_vague(self, db: Connection, term: Term) -> bool:
+        """Whether more passages match than may be scored. If not, their number is known from then on."""
+        counted = keyword_queries.count_matching_passages(db, expression([term]), self._max_scored + 1)
+        if counted > self._max_scored:
+            return True
+        self._known[term] = counted
+        return False
+
+    def of_term(self, term: Term) -> int:
+        if term not in self._known:
+            self._known[term] = keyword_queries.count_matching_passages(self._db, expression([term]))
+        return self._known[term]
+
+
+def _choose_scope(db: Connection, terms: Sequence[Term], counts: _PassageCounts, max_scored: int) -> Scope:
     """Which passages to score: all that match, unless they are too many."""
-    counted = [(term, keyword_queries.frequency(db, expression([term]))[0]) for term in terms]
+    counted = [(term, counts.of_term(term)) for term in terms]
     if sum(passages for _, passages in counted) <= max_scored:
         return Scope(expression(terms))
     *preferred, last = _scoring_expressions(counted, keyword_queries.count_passages(db), max_scored)
     chosen = next(
-        (selective for selective in preferred if keyword_queries.frequency(db, selective, _ENOUGH)[0] == _ENOUGH), last
+        (
+            candidate
+            for candidate in preferred
+            if keyword_queries.count_matching_passages(db, candidate.expression, _ENOUGH) == _ENOUGH
+        ),
+        last,
     )
-    return Scope(chosen, keyword_queries.newest(db, chosen, max_scored))
+    since = None if chosen.is_bounded else keyword_queries.newest(db, chosen.expression, max_scored)
+    return Scope(chosen.expression, since)
 
 
-def _scoring_expressions(counted: Sequence[_TermCount], all_passages: int, max_scored: int) -> list[str]:
+def _scoring_expressions(counted: Sequence[_TermCount], all_passages: int, max_scored: int) -> list[_Candidate]:
     """Expressions to score by: use the first that matches at least _ENOUGH passages, otherwise the last.
 
     Finding the passages of a word costs next to nothing; scoring one by BM25 costs thirty times as much. If the words
@@ -98,13 +133,13 @@ def _scoring_expressions(counted: Sequence[_TermCount], all_passages: int, max_s
     useful = [(term, passages) for term, passages in counted if passages * 2 <= all_passages] or list(counted)
     terms = [term for term, _ in useful]
     if sum(passages for _, passages in useful) <= max_scored:
-        return [expression(terms)]
+        return [_Candidate(expression(terms), True)]
     rare = _select_rarest(useful, max_scored)
     few, many = expression(rare), expression([term for term in terms if term not in rare])
     # One branch for each passage, so that no word counts twice.
-    with_rare = [f"(({few}) AND ({many})) OR (({few}) NOT ({many}))"] if few and many else []
-    with_all = [" AND ".join(f"({expression([term])})" for term in terms)] if len(terms) > 1 else []
-    return [*with_rare, *with_all, expression(terms)]
+    with_rare = [_Candidate(f"(({few}) AND ({many})) OR (({few}) NOT ({many}))", True)] if few and many else []
+    with_all = [_Candidate(" AND ".join(f"({expression([term])})" for term in terms))] if len(terms) > 1 else []
+    return [*with_rare, *with_all, _Candidate(expression(terms))]
 
 
 def _select_rarest(counted: Sequence[_TermCount], remaining: int) -> list[Term]:

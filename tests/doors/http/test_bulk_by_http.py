@@ -113,6 +113,19 @@ def test_digesters_say_what_they_make_of_which_files(http: TestClient) -> None:
     assert all(digester["label"] and digester["description"] for digester in found.values())
 
 
+def test_the_numbers_of_a_digester_follow_its_digests(app: App, http: TestClient) -> None:
+    def statuses() -> dict[str, int]:
+        listed = http.get("/api/digesters").json()["digesters"]
+        return next(digester["statuses"] for digester in listed if digester["name"] == "search-keyword")
+
+    before = statuses()
+    assert (before["todo"], before["failed"]) == (3, 0)
+    fail(app, "search-keyword", "it is broken; mend it")
+    after = statuses()
+    assert (after["todo"], after["failed"]) == (0, 3)
+    assert statuses() == after
+
+
 def test_all_digests_of_a_digester_are_made_again(app: App, http: TestClient) -> None:
     assert http.delete("/api/digesters/search-keyword/digests?dry_run=true").json()["digests"] == 3
     answer = http.delete("/api/digesters/search-keyword/digests")

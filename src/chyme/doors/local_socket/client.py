@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from chyme.errors import VaultGone
+
 SOCKET = "search.sock"  # in the state folder
 PROTOCOL = 1  # of another one, as after an upgrade, no question is asked
 CONNECT_SECONDS = 1.0
@@ -18,7 +20,10 @@ MAX_BYTES = 64 << 20
 
 
 def ask_server(state: Path, question: dict[str, Any]) -> dict[str, Any] | None:
-    """Return the server's answer, or None if there is no server, or it cannot answer: then the command must itself."""
+    """Return the server's answer, or None if there is no server, or it cannot answer: then the command must itself.
+
+    Raises VaultGone if the vault's database was moved away under the server.
+    """
     request = json.dumps({"protocol": PROTOCOL, **question}).encode() + b"\n"
     try:
         with _connect(state) as connection:
@@ -27,7 +32,11 @@ def ask_server(state: Path, question: dict[str, Any]) -> dict[str, Any] | None:
             answer = json.loads(_read_all(connection))
     except (OSError, ValueError):
         return None
-    result = answer.get("result") if isinstance(answer, dict) else None
+    if not isinstance(answer, dict):
+        return None
+    if isinstance(answer.get("gone"), str):
+        raise VaultGone(answer["gone"])
+    result = answer.get("result")
     return result if isinstance(result, dict) else None
 
 

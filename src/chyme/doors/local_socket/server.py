@@ -20,7 +20,7 @@ from typing import Any
 from chyme.application.app import App
 from chyme.core.files.permissions import FILE_MODE
 from chyme.doors.local_socket.client import PROTOCOL, SOCKET, open_folder
-from chyme.errors import ChymeError
+from chyme.errors import ChymeError, VaultGone
 from chyme.search.results import as_json
 from chyme.search.search import MODES
 
@@ -121,7 +121,10 @@ def _read_line(connection: socket.socket) -> bytes:
 
 
 def _answer(app: App, line: bytes) -> dict[str, Any]:
-    """The result, or an error: then the command opens the vault itself, and reports what is wrong with it."""
+    """The result, or an error: then the command opens the vault itself, and reports what is wrong with it.
+
+    Unless the database was moved away: then what the command would find in its place is not what is served here.
+    """
     try:
         asked = json.loads(line)
         if asked["protocol"] != PROTOCOL or asked["mode"] not in MODES:
@@ -136,6 +139,8 @@ def _answer(app: App, line: bytes) -> dict[str, Any]:
         )
     except (ValueError, KeyError, TypeError):
         return {"error": "this is no question"}
+    except VaultGone as error:
+        return {"gone": str(error)}
     except ChymeError as error:
         return {"error": str(error)}
     except Exception:

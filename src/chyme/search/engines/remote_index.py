@@ -135,7 +135,7 @@ def _unpushed_files(db: Connection, breaker: _CircuitBreaker) -> tuple[set[int],
 
 def _and_not_pushed(where: Condition) -> Condition:
     """Also: files whose present state the engines do not have, or which they must not have at all."""
-    unpushed = Condition("files.id IN (SELECT file_id FROM outbox UNION ALL SELECT file_id FROM kept_here)")
+    unpushed = Condition("shelf.file_id IN (SELECT file_id FROM outbox UNION ALL SELECT file_id FROM kept_here)")
     return keyword_queries.all_of([where, unpushed])
 
 

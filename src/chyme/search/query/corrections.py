@@ -59,9 +59,10 @@ def find_corrections(db: Connection, terms: Sequence[Term]) -> Corrections:
 
 
 def _is_known(db: Connection, term: Term, word: str) -> bool:
-    if any(keyword_queries.frequency(db, expression([term]), 1)):
+    # The words are asked first: FTS5 merges all words with a prefix before it gives the first match.
+    if term.prefix and dictionary.find_by_prefix(db, word, 1):
         return True
-    return term.prefix and bool(dictionary.find_by_prefix(db, word, 1))
+    return any(keyword_queries.frequency(db, expression([term]), 1))
 
 
 def _candidates(db: Connection, word: str) -> list[_Candidate]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from functools import lru_cache
 
 from chyme.text.stemmer import fold
 from chyme.text.unspaced_scripts import IDEOGRAPH, RUNS
@@ -13,12 +14,31 @@ _TWO_ERRORS_FROM = 8  # shorter words have too many neighbours within two errors
 _SHORT_WORD = 5  # letters; many words of this length are one letter from a word that means something else
 _VOWELS = frozenset("aeiouy")
 # A combining mark stays with its letter.
+_COMBINING = re.compile(r"[\u0300-\u036f]")
 _TOKENS = re.compile(r"[^\W_]+(?:[\u0300-\u036f]+[^\W_]*)*")
 
 
 def tokens_of(text: str) -> Iterable[re.Match[str]]:
     """The words of a text as the index sees them, with their spans; without runs of unspaced script."""
     return _TOKENS.finditer(_blank_runs(text))
+
+
+def tokens_beginning_with(letters: Collection[str], text: str) -> Iterable[re.Match[str]]:
+    """Of the words of a text, all whose folded form begins with one of these letters, and perhaps some others.
+
+    Most words of a passage are none that were asked for, and need not be folded and stemmed to see that.
+    """
+    plain = "".join(sorted({letter.lower() + letter.upper() for letter in letters if letter.isascii()}))
+    if _COMBINING.search(text):
+        return tokens_of(text)
+    return _compile_beginnings(plain).finditer(_blank_runs(text))
+
+
+@lru_cache(maxsize=256)
+def _compile_beginnings(letters: str) -> re.Pattern[str]:
+    """Words that begin with one of these letters, or with one outside ASCII: that may be folded into any."""
+    plain = f"[{re.escape(letters)}]|" if letters else ""
+    return re.compile(rf"(?<![^\W_])(?:{plain}[^\W_\x00-\x7f])[^\W_]*")
 
 
 def _blank_runs(text: str) -> str:

@@ -128,12 +128,11 @@ def known_passages(db: Connection, ids: Collection[int], where: Condition) -> di
     """Those of a server's passages that still exist in visible files that meet the condition, with their files."""
     rows = db.execute(
         f"""
-        SELECT passages.id, files.id
+        SELECT passages.id, shelf.file_id
           FROM json_each(:ids) AS wanted
          CROSS JOIN passages INDEXED BY passage_owner ON passages.id = wanted.value
-         CROSS JOIN files ON files.id = passages.file_id
-          LEFT JOIN documents ON documents.file_id = files.id
-         WHERE files.vanished_at IS NULL AND {where.sql}
+         CROSS JOIN shelf ON shelf.file_id = passages.file_id
+         WHERE {where.sql}
         """,
         {**where.values, "ids": json.dumps(list(ids))},
     )
@@ -144,11 +143,9 @@ def known_files(db: Connection, ids: Collection[int], where: Condition) -> set[i
     """Those of a server's files that are visible and meet the condition."""
     rows = db.execute(
         f"""
-        SELECT files.id
-          FROM json_each(:ids) AS wanted
-         CROSS JOIN files ON files.id = wanted.value
-          LEFT JOIN documents ON documents.file_id = files.id
-         WHERE files.vanished_at IS NULL AND {where.sql}
+        SELECT shelf.file_id
+          FROM json_each(:ids) AS wanted CROSS JOIN shelf ON shelf.file_id = wanted.value
+         WHERE {where.sql}
         """,
         {**where.values, "ids": json.dumps(list(ids))},
     )

@@ -9,20 +9,36 @@ from sqlite3 import Connection
 
 from chyme.model import Kind
 from chyme.search.ranking.keyword_ranking import NAME_WEIGHTS, Match
+from chyme.search.tables import passages
 
 Values = Mapping[str, str | int | float]
 
-_VISIBLE = "files.vanished_at IS NULL"
-_FROM_VISIBLE = f"FROM files LEFT JOIN documents ON documents.file_id = files.id WHERE {_VISIBLE}"
+SHELF_SCAN = "shelf INDEXED BY shelf_facets"  # has what files are filtered and counted by, and is narrow
+SHELF_NAME = 100  # characters of a name on the shelf
+_FEW = 2000  # files that are looked up one by one
 _DATE = "coalesce(documents.date, strftime('%Y-%m-%d', files.mtime_ns / 1000000000, 'unixepoch'))"
+
+
+# Without a condition, the few vanished files are looked up, and not each of thousands on the shelf.
+_AMONG_ALL = "owners WHERE id NOT IN (SELECT id FROM files INDEXED BY files_vanished WHERE vanished_at IS NOT NULL)"
+_AMONG_SHELF = "owners CROSS JOIN shelf ON shelf.file_id = owners.id"
 
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A part of a WHERE clause over files and documents, with its values."""
+    """A part of a WHERE clause over the shelf, which has the visible files, with its values."""
 
     sql: str
     values: Values = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """One page of the files that meet a condition, how many they are, and all of them if they are few."""
+
+    page: list[int]
+    total: int
+    all_files: list[int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,17 +64,22 @@ class FoundFile:
 
 
 def has_kind(number: int, kind: str) -> Condition:
-    return Condition(f"files.kind = :kind{number}", {f"kind{number}": kind})
+    return Condition(f"shelf.kind = :kind{number}", {f"kind{number}": kind})
 
 
 def has_ending(number: int, ending: str) -> Condition:
-    return Condition(f"files.name LIKE :ending{number} ESCAPE '\\'", {f"ending{number}": f"%.{_escape_like(ending)}"})
+    ends = f"LIKE :ending{number} ESCAPE '\\'"
+    return Condition(  # the name on the shelf is cut if it is long
+        f"""CASE WHEN length(shelf.name) < {SHELF_NAME:d} THEN shelf.name {ends}
+                 ELSE (SELECT name {ends} FROM files WHERE id = shelf.file_id) END""",
+        {f"ending{number}": f"%.{_escape_like(ending)}"},
+    )
 
 
 def has_tag(number: int, names: Collection[str]) -> Condition:
     """Has one of these tags, ignoring case."""
     return Condition(
-        f"""files.id IN (SELECT file_id FROM shelf_tags
+        f"""shelf.file_id IN (SELECT file_id FROM shelf_tags
                           WHERE tag COLLATE NOCASE IN (SELECT value FROM json_each(:tags{number})))""",
         {f"tags{number}": json.dumps(list(names))},
     )
@@ -67,7 +88,7 @@ def has_tag(number: int, names: Collection[str]) -> Condition:
 def in_folder(number: int, folder: str) -> Condition:
     """Is in this folder, given by its whole path or by its last part or parts."""
     return Condition(
-        f"'/' || files.folder || '/' LIKE :folder{number} ESCAPE '\\'",
+        f"'/' || shelf.folder || '/' LIKE :folder{number} ESCAPE '\\'",
         {f"folder{number}": f"%/{_escape_like(folder.strip('/'))}/%"},
     )
 
@@ -75,18 +96,19 @@ def in_folder(number: int, folder: str) -> Condition:
 def is_dated_between(number: int, first: str, last: str) -> Condition:
     """Has a date in this range: the document's, or else the day the file was last changed."""
     return Condition(
-        f"{_DATE} BETWEEN :first{number} AND :last{number}", {f"first{number}": first, f"last{number}": last}
+        f"shelf.day BETWEEN :first{number} AND :last{number} AND shelf.day <> ''",
+        {f"first{number}": first, f"last{number}": last},
     )
 
 
 def in_state(number: int, state: str) -> Condition:
-    return Condition(f"documents.state = :state{number}", {f"state{number}": state})
+    return Condition(f"shelf.state = :state{number}", {f"state{number}": state})
 
 
 def has_words(number: int, expression: str) -> Condition:
     """Has these words anywhere: in the text or in name, title, tags or summary."""
     return Condition(
-        f"""files.id IN (
+        f"""shelf.file_id IN (
             SELECT passages.file_id
               FROM passage_fts CROSS JOIN passages INDEXED BY passage_owner ON passages.id = passage_fts.rowid
              WHERE passage_fts MATCH :words{number}
@@ -97,14 +119,15 @@ def has_words(number: int, expression: str) -> Condition:
 
 def is_named(number: int, expression: str) -> Condition:
     return Condition(
-        f"files.id IN (SELECT rowid FROM file_fts WHERE file_fts MATCH :name{number})", {f"name{number}": expression}
+        f"shelf.file_id IN (SELECT rowid FROM file_fts WHERE file_fts MATCH :name{number})",
+        {f"name{number}": expression},
     )
 
 
 def has_speaker(number: int, people: Collection[int]) -> Condition:
     """One of these people is heard in the file."""
     return Condition(
-        f"""files.id IN (
+        f"""shelf.file_id IN (
             SELECT voices.file_id
               FROM json_each(:people{number}) AS wanted
              CROSS JOIN voice_groups ON voice_groups.person_id = wanted.value
@@ -123,22 +146,23 @@ def all_of(conditions: Sequence[Condition]) -> Condition:
 
 
 def best_passages(db: Connection, scope: Scope, limit: int, where: Condition) -> tuple[list[Match], bool]:
-    """Those of the best passages whose files are visible and meet the condition; and whether there may be more."""
+    """Those of the best passages whose files are visible and meet the condition; and whether there may be more.
+
+    Sorting by bm25() and not by FTS5's `rank` lets SQLite keep the best only: `rank` sorts all that match.
+    """
     rows = db.execute(
         f"""
-        SELECT best.id, files.id, -best.rank
-          FROM (SELECT rowid AS id, rank FROM passage_fts
-                 WHERE passage_fts MATCH :asked AND rowid >= :since ORDER BY rank LIMIT :limit) AS best
+        SELECT best.id, shelf.file_id, -best.score, shelf.file_id IS NOT NULL AND ({where.sql})
+          FROM (SELECT rowid AS id, bm25(passage_fts) AS score FROM passage_fts
+                 WHERE passage_fts MATCH :asked AND rowid >= :since ORDER BY score, rowid LIMIT :limit) AS best
          CROSS JOIN passages INDEXED BY passage_owner ON passages.id = best.id
-         CROSS JOIN files ON files.id = passages.file_id
-          LEFT JOIN documents ON documents.file_id = files.id
-         WHERE {_VISIBLE} AND {where.sql}
-         ORDER BY best.rank
+          LEFT JOIN shelf ON shelf.file_id = passages.file_id
+         ORDER BY best.score, best.id
         """,
         {**where.values, "asked": scope.expression, "since": scope.since or 0, "limit": limit},
     ).fetchall()
-    more = len(rows) == limit or _matches_at_least(db, scope.expression, limit)
-    return [Match(*row) for row in rows], more
+    more = len(rows) == limit or scope.since is not None
+    return [Match(id_, file_id, score) for id_, file_id, score, is_found in rows if is_found], more
 
 
 def best_passages_among(db: Connection, scope: Scope, limit: int, where: Condition) -> list[Match]:
@@ -147,9 +171,8 @@ def best_passages_among(db: Connection, scope: Scope, limit: int, where: Conditi
         f"""
         WITH allowed (id) AS MATERIALIZED (
             SELECT passages.id
-              FROM files LEFT JOIN documents ON documents.file_id = files.id
-             CROSS JOIN passages ON passages.file_id = files.id
-             WHERE {_VISIBLE} AND {where.sql}),
+              FROM shelf CROSS JOIN passages ON passages.file_id = shelf.file_id
+             WHERE {where.sql}),
         best (id, rank) AS MATERIALIZED (
             SELECT rowid, bm25(passage_fts) AS score FROM passage_fts
              WHERE passage_fts MATCH :asked AND +rowid IN allowed ORDER BY score LIMIT :limit)
@@ -171,48 +194,58 @@ def newest(db: Connection, expression: str, limit: int) -> int | None:
     return int(row[0]) if row else None
 
 
-def _matches_at_least(db: Connection, expression: str, limit: int) -> bool:
-    row = db.execute(
-        "SELECT 1 FROM passage_fts WHERE passage_fts MATCH ? LIMIT 1 OFFSET ?", (expression, limit - 1)
-    ).fetchone()
-    return row is not None
-
-
 def names(db: Connection, expression: str, limit: int, where: Condition) -> list[tuple[int, float]]:
     """Visible files whose name, title, tags or summary match best."""
     weights = ", ".join(str(weight) for weight in NAME_WEIGHTS)
     return db.execute(
         f"""
-        SELECT files.id, -best.rank
-          FROM (SELECT rowid AS id, rank FROM file_fts
-                 WHERE file_fts MATCH :asked AND rank MATCH 'bm25({weights})' ORDER BY rank LIMIT :limit) AS best
-         CROSS JOIN files ON files.id = best.id
-          LEFT JOIN documents ON documents.file_id = files.id
-         WHERE {_VISIBLE} AND {where.sql}
-         ORDER BY best.rank
+        SELECT shelf.file_id, -best.score
+          FROM (SELECT rowid AS id, bm25(file_fts, {weights}) AS score FROM file_fts
+                 WHERE file_fts MATCH :asked ORDER BY score, rowid LIMIT :limit) AS best
+         CROSS JOIN shelf ON shelf.file_id = best.id
+         WHERE {where.sql}
+         ORDER BY best.score, best.id
         """,
         {**where.values, "asked": expression, "limit": limit},
     ).fetchall()
 
 
-def list_files(db: Connection, limit: int, offset: int, where: Condition) -> list[int]:
-    """Visible files that meet the condition, newest first."""
-    order = f"ORDER BY {_DATE} DESC, files.path LIMIT :limit OFFSET :offset"
+def list_files(db: Connection, limit: int, offset: int, where: Condition) -> Listing:
+    """Visible files that meet the condition, newest first; those of a day by their path."""
     values = {**where.values, "limit": limit, "offset": offset}
-    rows = db.execute(f"SELECT files.id {_FROM_VISIBLE} AND {where.sql} {order}", values)
-    return [file_id for (file_id,) in rows]
+    few = files_that_meet(db, where, _FEW + 1)
+    if len(few) <= _FEW:
+        rows = db.execute(
+            """
+            SELECT shelf.file_id
+              FROM json_each(:few) AS wanted
+             CROSS JOIN shelf ON shelf.file_id = wanted.value CROSS JOIN files ON files.id = wanted.value
+             ORDER BY shelf.day DESC, files.path LIMIT :limit OFFSET :offset
+            """,
+            {"few": json.dumps(few), "limit": limit, "offset": offset},
+        )
+        return Listing([file_id for (file_id,) in rows], len(few), few)
+    # Paths are not on the shelf: only files from the day of the last one on are sorted by them.
+    last = db.execute(
+        f"SELECT day FROM shelf WHERE {where.sql} ORDER BY day DESC LIMIT 1 OFFSET :limit + :offset - 1", values
+    ).fetchone()
+    rows = db.execute(
+        f"""
+        SELECT shelf.file_id FROM shelf CROSS JOIN files ON files.id = shelf.file_id
+         WHERE ({where.sql}) AND shelf.day >= :last_day
+         ORDER BY shelf.day DESC, files.path LIMIT :limit OFFSET :offset
+        """,
+        {**values, "last_day": last[0] if last else ""},
+    )
+    total = db.execute(f"SELECT count(*) FROM shelf WHERE {where.sql}", dict(where.values)).fetchone()[0]
+    return Listing([file_id for (file_id,) in rows], int(total))
 
 
 def files_that_meet(db: Connection, where: Condition, limit: int = -1) -> list[int]:
     """Visible files that meet the condition, in no particular order; all of them without a limit."""
     values = {**where.values, "limit": limit}
-    rows = db.execute(f"SELECT files.id {_FROM_VISIBLE} AND {where.sql} LIMIT :limit", values)
+    rows = db.execute(f"SELECT file_id FROM shelf WHERE {where.sql} LIMIT :limit", values)
     return [file_id for (file_id,) in rows]
-
-
-def count_listed(db: Connection, where: Condition) -> int:
-    row = db.execute(f"SELECT count(*) {_FROM_VISIBLE} AND {where.sql}", dict(where.values)).fetchone()
-    return int(row[0])
 
 
 def count_matching(db: Connection, expression: str, where: Condition, limit: int) -> tuple[int, bool]:
@@ -226,13 +259,20 @@ def count_matching(db: Connection, expression: str, where: Condition, limit: int
                    FROM matched CROSS JOIN passages INDEXED BY passage_owner ON passages.id = matched.id
                   UNION SELECT id FROM named)
         SELECT count(*), (SELECT max((SELECT count(*) FROM matched), (SELECT count(*) FROM named)))
-          FROM owners CROSS JOIN files ON files.id = owners.id
-          LEFT JOIN documents ON documents.file_id = files.id
-         WHERE {_VISIBLE} AND {where.sql}
+          FROM {_AMONG_ALL if where.sql == all_of(()).sql else f"{_AMONG_SHELF} WHERE {where.sql}"}
         """,
         {**where.values, "asked": expression, "most": limit},
     ).fetchone()
     return int(rows), int(examined) < limit
+
+
+def count_matching_passages(db: Connection, expression: str, limit: int = -1) -> int:
+    """How many passages match, counted up to `limit`."""
+    row = db.execute(
+        "SELECT count(*) FROM (SELECT 1 FROM passage_fts WHERE passage_fts MATCH :asked LIMIT :most)",
+        {"asked": expression, "most": limit},
+    ).fetchone()
+    return int(row[0])
 
 
 def frequency(db: Connection, expression: str, limit: int = -1) -> tuple[int, int]:
@@ -248,9 +288,8 @@ def frequency(db: Connection, expression: str, limit: int = -1) -> tuple[int, in
 
 
 def count_passages(db: Connection) -> int:
-    """How many passages the keyword index holds."""
-    row = db.execute("SELECT count(*) FROM passage_fts_docsize").fetchone()
-    return int(row[0])
+    """How many passages the keyword index holds, as FTS5 itself counts them for bm25()."""
+    return passages.totals(db, "passage_fts").texts
 
 
 def files(db: Connection, ids: Collection[int]) -> dict[int, FoundFile]:

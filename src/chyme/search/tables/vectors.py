@@ -185,10 +185,9 @@ def ids_of_files_where(db: Connection, embedder_id: int, where: Condition, limit
     rows = db.execute(
         f"""
         SELECT semantic_passages.id
-          FROM files LEFT JOIN documents ON documents.file_id = files.id
-         CROSS JOIN semantic_passages
-            ON semantic_passages.file_id = files.id AND semantic_passages.embedder_id = :embedder
-         WHERE files.vanished_at IS NULL AND ({where.sql})
+          FROM shelf CROSS JOIN semantic_passages
+            ON semantic_passages.file_id = shelf.file_id AND semantic_passages.embedder_id = :embedder
+         WHERE {where.sql}
          LIMIT :limit
         """,
         {**where.values, "embedder": embedder_id, "limit": limit},
@@ -200,12 +199,11 @@ def visible(db: Connection, ids: Collection[int], where: Condition) -> dict[int,
     """Those of these passages that still exist in visible files that meet the condition, with their files."""
     rows = db.execute(
         f"""
-        SELECT semantic_passages.id, files.id
+        SELECT semantic_passages.id, shelf.file_id
           FROM json_each(:ids) AS wanted
          CROSS JOIN semantic_passages INDEXED BY semantic_passage_owner ON semantic_passages.id = wanted.value
-         CROSS JOIN files ON files.id = semantic_passages.file_id
-          LEFT JOIN documents ON documents.file_id = files.id
-         WHERE files.vanished_at IS NULL AND ({where.sql})
+         CROSS JOIN shelf ON shelf.file_id = semantic_passages.file_id
+         WHERE {where.sql}
         """,
         {**where.values, "ids": json.dumps(list(ids))},
     )

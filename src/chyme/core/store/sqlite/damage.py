@@ -97,7 +97,8 @@ def refuse_lost(path: Path) -> None:
         ]
     if leftovers:
         state = "is empty (0 bytes)" if size == 0 else "is gone"
-        raise damage_error(path, f"{state}, though there was one here: {leftovers[0]} is still beside it")
+        way_back = "" if size == 0 else "; if it was only renamed, put it back"
+        raise damage_error(path, f"{state}, though there was one here: {leftovers[0]} is still beside it{way_back}")
 
 
 def refuse_foreign(db: sqlite3.Connection, path: Path, schema: str) -> None:

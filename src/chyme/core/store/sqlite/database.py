@@ -69,6 +69,8 @@ class Database:
         self._local = threading.local()
         self._readers: dict[threading.Thread, sqlite3.Connection] = {}
         self._guard = threading.Lock()
+        self._version_reader: sqlite3.Connection | None = None
+        self._version_guard = threading.Lock()
         self.presence = Presence(self.path, root)
         self._writer = (
             None
@@ -96,6 +98,13 @@ class Database:
         db.execute("PRAGMA query_only = ON")
         db.execute("PRAGMA wal_autocheckpoint = 0")
         return db
+
+    def version(self) -> int:
+        """A number that changes with every commit, by any connection of any process. It means nothing elsewhere."""
+        with self._version_guard:
+            if self._version_reader is None:
+                self._version_reader = self._connect_reader()  # a number belongs to its connection: one for all threads
+            return int(self._version_reader.execute("PRAGMA data_version").fetchone()[0])
 
     @contextlib.contextmanager
     def snapshot(self) -> Iterator[sqlite3.Connection]:
@@ -183,6 +192,10 @@ class Database:
             for db in self._readers.values():
                 db.close()
             self._readers.clear()
+        with self._version_guard:
+            if self._version_reader is not None:
+                self._version_reader.close()
+                self._version_reader = None
 
 
 def connect(path: Path, cache_kb: int = READER_CACHE_KB, *, create: bool = True) -> sqlite3.Connection:
