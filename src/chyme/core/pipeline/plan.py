@@ -57,6 +57,8 @@ def next_step(
     """
     deferred: Start | None = None
     for digester in registry:
+        if all((row := rows.get(name)) is not None and row.settled for name in digester.outputs):
+            continue
         known = {name: rows[name] for name in digester.outputs if name in rows}
         if any(row.status is Status.IN_PROGRESS for row in known.values()):
             continue
