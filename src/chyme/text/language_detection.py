@@ -10,6 +10,7 @@ import re
 import unicodedata
 from collections import Counter
 from functools import cache
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from chyme.core.package_versions import describe_versions
@@ -39,10 +40,15 @@ _LANGUAGES_OF_SCRIPT = {
     "DEVANAGARI": frozenset({"hi", "mr", "ne", "sa"}),
     "BENGALI": frozenset({"bn", "as"}),
 }
+# Serbian, Uzbek and Kurdish are written in Latin letters, too.
+_NEVER_LATIN = frozenset(
+    {*chain.from_iterable(_LANGUAGES_OF_SCRIPT.values()), *_LANGUAGE_OF_SCRIPT.values(), "zh", "ja", "zxx"}
+).difference(("sr", "uz", "ku"))
 _COMMON = (
     "en de fr es it pt nl pl sv da no fi cs sk tr ro hu ca hr sl et lv lt id vi is ru uk bg sr ar fa ur hi mr ne bn"
     " sq eu gl ga cy af ms sw tl"
 )
+_COMMON_LANGUAGES = frozenset(_COMMON.split())
 # Codes that the model distinguishes and ISO 639-1 does not.
 _ISO_CODES = {
     "yue": "zh", "wuu": "zh", "arz": "ar", "ary": "ar", "pcm": "en", "grc": "el", "hbo": "he", "vec": "it", "lij": "it",
@@ -61,7 +67,10 @@ def language_of(text: str) -> tuple[str | None, float]:
     """The language as in `en`, and its probability; None when there is too little text or no language is likely
     enough."""
     plain = _sample_text(text)
-    letters = Counter(_script(letter) for letter in plain if letter.isalpha())
+    letters: Counter[str] = Counter()
+    for character, count in Counter(plain).items():
+        if character.isalpha():
+            letters[_script(character)] += count
     total = sum(letters.values())
     if not total:
         return None, 0.0
@@ -88,22 +97,18 @@ def _detect_by_model(plain: str, script: str, letters: int) -> tuple[str | None,
     if letters < (_MIN_LATIN_LETTERS if script == "LATIN" else _MIN_LETTERS) and not _language_by_letters(plain):
         return None, 0.0
     probabilities: dict[str, float] = {}
-    in_script = "".join(
-        character if not character.isalpha() or _script(character) == script else " " for character in plain
-    )
+    foreign = {ord(c): " " for c in set(plain) if c.isalpha() and _script(c) != script}
+    in_script = plain.translate(foreign) if foreign else plain
     for code, share in _identifier().rank(in_script):
         known = _ISO_CODES.get(code, code)
         probabilities[known] = probabilities.get(known, 0.0) + share
     allowed = _LANGUAGES_OF_SCRIPT.get(script)
-    others = frozenset().union(*_LANGUAGES_OF_SCRIPT.values(), _LANGUAGE_OF_SCRIPT.values(), {"zh", "ja", "zxx"})
-    others -= {"sr", "uz", "ku"}  # written in Latin letters, too
-    common = frozenset(_COMMON.split())
     candidates = {
         code: share
         for code, share in probabilities.items()
         if len(code) == 2
-        and (code in allowed if allowed else code not in others)
-        and (letters >= _SHORT_LETTERS or code in common)
+        and (code in allowed if allowed else code not in _NEVER_LATIN)
+        and (letters >= _SHORT_LETTERS or code in _COMMON_LANGUAGES)
     }
     if script == "CYRILLIC" and letters < _SHORT_LETTERS:
         candidates = _filter_by_letters(plain, candidates)
