@@ -6,12 +6,14 @@ The model and numpy take some 90 MB and half a second, once per process: for chi
 from __future__ import annotations
 
 import io
+import math
 import re
+import struct
 import unicodedata
 from collections import Counter
 from functools import cache
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from chyme.core.package_versions import describe_versions
 
@@ -55,6 +57,7 @@ _ISO_CODES = {
     "ext": "es", "ltg": "lv", "uzs": "uz", "sdh": "ku", "bs": "hr", "srl": "sr", "gug": "gn", "kik": "ki", "gcf": "ht",
     "gcr": "ht",
 }  # fmt: skip
+_HEADER_BYTES, _LENGTHS_AT = 30, 26  # of a member of a zip archive: its header, and where the name's length is
 _RUSSIAN_LETTERS, _UKRAINIAN_LETTERS = frozenset("ыэё"), frozenset("іїєґ")  # letters that Bulgarian and Serbian lack
 
 
@@ -156,15 +159,39 @@ def _identifier() -> LanguageIdentifier:
     import lzma
     from array import array
 
-    import numpy as np
     from py3langid.langid import MODEL_DIR, MODEL_FILE, LanguageIdentifier
 
-    with lzma.open(MODEL_DIR / MODEL_FILE) as packed:
-        unpacked = io.BytesIO(packed.read())
-    with np.load(unpacked, allow_pickle=False) as model:
-        moves, rows = (array(part.dtype.char, part.tobytes()) for part in (model["nextmove"], model["nextmove_row"]))
-        return LanguageIdentifier(
-            *(model["ptc"], model["pc"], model["classes"].tolist(), moves, model["out_feat"].tolist()),
-            norm_probs=True,
-            tk_row=rows,
-        )
+    model = _read_arrays(lzma.decompress((MODEL_DIR / MODEL_FILE).read_bytes()))
+    moves, rows = array(model["nextmove"].dtype.char), array(model["nextmove_row"].dtype.char)
+    moves.frombytes(model["nextmove"].data.cast("B"))
+    rows.frombytes(model["nextmove_row"].data.cast("B"))
+    return LanguageIdentifier(
+        *(model["ptc"].copy(), model["pc"].copy(), model["classes"].tolist(), moves, model["out_feat"].tolist()),
+        norm_probs=True,
+        tk_row=rows,
+    )
+
+
+def _read_arrays(archive: bytes) -> dict[str, Any]:
+    """The arrays of an uncompressed `npz` archive, where they are in it.
+
+    `numpy.load` copies each of them and computes its checksum, which the compressed file has already.
+    """
+    import zipfile
+
+    import numpy as np
+
+    arrays: dict[str, Any] = {}
+    stream = io.BytesIO(archive)
+    with zipfile.ZipFile(stream) as members:
+        for member in members.infolist():
+            if member.compress_type != zipfile.ZIP_STORED:
+                raise ValueError(f"{member.filename} is compressed")
+            with members.open(member):  # checks that its header is where the directory says
+                name_and_extra = struct.unpack_from("<HH", archive, member.header_offset + _LENGTHS_AT)
+            stream.seek(member.header_offset + _HEADER_BYTES + sum(name_and_extra))
+            np.lib.format.read_magic(stream)
+            shape, _, dtype = np.lib.format.read_array_header_1_0(stream)
+            values = np.frombuffer(archive, dtype, math.prod(shape), stream.tell())
+            arrays[member.filename.removesuffix(".npy")] = values.reshape(shape)
+    return arrays
