@@ -84,7 +84,7 @@ def advance(
             make_again(db, rules, file.id, again, at)
             file_requests.remove(db, request_id)
             file_pass = FilePass(now, asked=True, lanes=file_pass.lanes)
-        rows = digests.of_file(db, file.id)
+        rows = digests.unskipped_of_file(db, file.id)
         step = next_step(rules.registry, file, rows, at, rules.policy.max_attempts, file_pass.lanes)
         if isinstance(step, Start) and now - file_pass.began > TURN:
             digest_queue.push_back(db, file.id)

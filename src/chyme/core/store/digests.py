@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import time
@@ -20,6 +21,8 @@ LANE_SPACING = 1000  # the distance between the weights of two lanes; the size o
 
 _STATUSES = {str(status): status for status in Status}
 _OF_FILE = f"SELECT {_COLUMNS} FROM digests WHERE file_id = ?"
+_UNSKIPPED = f"SELECT {_COLUMNS} FROM digests INDEXED BY digests_of_file WHERE file_id = ? AND status <> 'skipped'"
+_NAMES = "SELECT digester FROM digests INDEXED BY digests_of_file WHERE file_id = ?"
 _OF_OUTPUT = f"SELECT {_COLUMNS} FROM digests WHERE file_id = ? AND digester = ?"
 
 
@@ -73,6 +76,26 @@ def _insert_missing(db: Connection, rows: Sequence[tuple[object, ...]]) -> int:
 def of_file(db: Connection, file_id: int) -> dict[str, Digest]:
     """All digests of a file by output name."""
     return {row[3]: _from_row(row) for row in db.execute(_OF_FILE, (file_id,))}
+
+
+def unskipped_of_file(db: Connection, file_id: int) -> dict[str, Digest]:
+    """The digests of a file by output name; of skipped ones only the name and the status.
+
+    Most digests of a file are skipped, because its kind never has them, and reading them whole at each of its steps
+    would take longer than reading all others.
+    """
+    rows = {row[3]: _from_row(row) for row in db.execute(_UNSKIPPED, (file_id,))}
+    for (name,) in db.execute(_NAMES, (file_id,)):
+        if name not in rows:
+            rows[name] = _skipped(name)
+    return rows
+
+
+@functools.cache
+def _skipped(name: str) -> Digest:
+    return Digest(
+        "", 0, "", name, Status.SKIPPED, None, None, 0, 0, True, None, None, None, None, None, None, None, "", ""
+    )
 
 
 def of_outputs(db: Connection, file_id: int, outputs: Sequence[str]) -> dict[str, Digest]:
