@@ -95,16 +95,16 @@ def test_small_texts_share_a_place_where_all_digesters_gather_them(bench: Open, 
     wait_until(lambda: all(vault.digest(note, "text")[0] == "completed" for note in notes))
 
 
+@pytest.mark.parametrize(("name", "words"), [("alone", 1), ("long", 10_000)])
 def test_a_long_text_and_one_that_a_digester_takes_alone_have_a_place_of_their_own(
-    bench: Open, supervise: Supervise
+    bench: Open, supervise: Supervise, name: str, words: int
 ) -> None:
     gate = Gate()
     gathering = ScriptedDigester("text", gate)
     gathering.runs = replace(gathering.runs, gathers=True, quick=True)
     alone = ScriptedDigester("alone", reads=("text",), applies=lambda file: file.name.startswith("alone"))
     vault = bench(gathering, alone)
-    files = [vault.drop(f"alone {n}.txt", f"note {n}") for n in range(4)]
-    files += [vault.drop(f"long {n}.txt", f"{n} " * 10_000) for n in range(10, 14)]
+    files = [vault.drop(f"{name} {n}.txt", f"{n} " * words) for n in range(10, 16)]
     supervise(vault, concurrency=3)
     try:
         in_flight = vault.coordinator.in_flight
