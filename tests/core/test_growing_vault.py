@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from sqlite3 import Connection
@@ -109,3 +111,15 @@ def test_looking_for_removed_outputs_costs_nothing_while_there_are_none(database
         steps_of(database, lambda db: [removed_digesters.requeue_skipped(db, name, NOW, 500) for name in OUTPUTS]) < 100
     )
     assert removed_digesters.find_removed_outputs(database.read(), OUTPUTS[1:]) == OUTPUTS[:1]
+
+
+def test_ids_of_new_rows_stand_together_and_are_valid() -> None:
+    earlier = list(digests.new_ids(50))
+    time.sleep(0.002)
+    later = list(digests.new_ids(50))
+
+    assert max(earlier) < min(later)
+    parsed = [uuid.UUID(id_) for id_ in earlier + later]
+    assert len(set(parsed)) == 100
+    assert {(id_.version, id_.variant) for id_ in parsed} == {(7, uuid.RFC_4122)}
+    assert [str(id_) for id_ in parsed] == earlier + later

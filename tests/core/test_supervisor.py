@@ -5,12 +5,13 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import pytest
 from coordinating import Bench, Clock, ScriptedDigester, fails
 from waiting import AMPLE, wait_until
 
-from chyme.core.pipeline.file_scheduler import FileScheduler
+from chyme.core.pipeline.file_scheduler import LIGHT_FILES, FileScheduler
 from chyme.core.store import file_requests
 from chyme.digester import Source
 from chyme.errors import NetworkFailed
@@ -65,6 +66,55 @@ def test_as_many_files_as_allowed_are_in_flight_and_no_more(bench: Open, supervi
 
     wait_until(lambda: all(vault.digest(note, "text")[0] == "completed" for note in notes))
     assert 2 <= log.most <= 4
+
+
+class Gate:
+    """A digester that waits until the test opens it, so that files stay in flight."""
+
+    def __init__(self) -> None:
+        self.open = threading.Event()
+
+    def __call__(self, source: Source) -> list[Output]:
+        assert self.open.wait(AMPLE)
+        return [Output("text", source.file.name)]
+
+
+def test_small_texts_share_a_place_where_all_digesters_gather_them(bench: Open, supervise: Supervise) -> None:
+    gate = Gate()
+    digester = ScriptedDigester("text", gate)
+    digester.runs = replace(digester.runs, gathers=True, quick=True)
+    vault = bench(digester)
+    notes = [vault.drop(f"{n}.txt", f"note {n}") for n in range(20)]
+    supervise(vault, concurrency=3)
+    try:
+        in_flight = vault.coordinator.in_flight
+        wait_until(lambda: len(in_flight.files()) == 3 * LIGHT_FILES)
+        assert sum(vault.digest(note, "text")[0] == "in-progress" for note in notes) == 3 * LIGHT_FILES
+    finally:
+        gate.open.set()
+    wait_until(lambda: all(vault.digest(note, "text")[0] == "completed" for note in notes))
+
+
+@pytest.mark.parametrize(("name", "words"), [("alone", 1), ("long", 10_000)])
+def test_a_long_text_and_one_that_a_digester_takes_alone_have_a_place_of_their_own(
+    bench: Open, supervise: Supervise, name: str, words: int
+) -> None:
+    gate = Gate()
+    gathering = ScriptedDigester("text", gate)
+    gathering.runs = replace(gathering.runs, gathers=True, quick=True)
+    alone = ScriptedDigester("alone", reads=("text",), applies=lambda file: file.name.startswith("alone"))
+    vault = bench(gathering, alone)
+    files = [vault.drop(f"{name} {n}.txt", f"{n} " * words) for n in range(10, 16)]
+    supervise(vault, concurrency=3)
+    try:
+        in_flight = vault.coordinator.in_flight
+        wait_until(lambda: len(in_flight.files()) == 3)
+        for _ in range(20):
+            time.sleep(0.01)
+            assert len(in_flight.files()) <= 3
+    finally:
+        gate.open.set()
+    wait_until(lambda: all(vault.digest(file, "text")[0] == "completed" for file in files))
 
 
 def test_a_file_that_was_in_progress_when_chyme_died_twice_runs_last_and_alone(

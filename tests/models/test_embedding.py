@@ -175,6 +175,26 @@ def test_damaged_weights_are_not_used(folder: Path, tmp_path: Path) -> None:
         load_minilm(EmbeddingSettings(str(tmp_path)))
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "A plain note about the garden, with a list:\n- beans\n\t- peas",
+        "Пишу по-русски about the garden",
+        "東京 is far from 京都, and here is 大阪",
+        "a b c d e f g h",
+        "2024 12 31 -- ...",
+        "word\x1cjoined\x1dby\x1eseparators and\u00a0others\u2003here",
+        "x" * 300 + " a very long word [SEP] [UNK] &amp; <b>",
+        "l'été d’après — naïve café",
+        " \n ",
+    ],
+)
+def test_a_text_is_read_word_by_word_as_it_is_as_a_whole(embedder: MiniLm, text: str) -> None:
+    latin, letters, foreign = embedder._tokens._measure(text)
+
+    assert embedder.reads(text) == (latin > 0 and latin >= foreign and letters >= 2 * latin)
+
+
 def test_the_recipe_changes_when_weights_appear_and_not_with_the_number_of_threads(
     folder: Path, tmp_path: Path
 ) -> None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
 from chyme.understanding.classification.source_text import read_source_text
-from chyme.understanding.classification.summary_sentence import choose_sentence
+from chyme.understanding.classification.summary_sentence import choose_sentence, find_words
 
 PDF = "application/pdf"
 BREAD = """# Baking bread at home
@@ -117,6 +118,25 @@ def test_a_wrapped_sentence_is_still_one_sentence() -> None:
     )
     assert sentence_of(text) == " ".join(text.split())
     assert sentence_of("The boat was clean\nwhen it came back.\n") == "The boat was clean when it came back."
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        ("The kettle boils.", "The kettle sings. The\n kettle\t boils. The kettle boils."),
+        ("The kettle boils.", "The kettle " * 200 + "The\u00a0kettle\nboils. The kettle boils."),
+        ("The kettle boils.", "Thekettle boils. The kettleboils."),
+        ("The kettle boils.", "The kettle " * 200),
+        ("The kettle boils.", "The kettle " * 50),
+        ("kettle", "a teakettles"),
+        ("a (b) c*", "a\n(b)\r\nc*d"),
+        ("word", ""),
+    ],
+)
+def test_words_are_found_where_they_first_follow_one_another(words: str, text: str) -> None:
+    match = re.search(r"\s+".join(map(re.escape, words.split())), text)
+
+    assert find_words(words.split(), text) == (match.span() if match else (0, 0))
 
 
 def test_a_sentence_without_amounts_is_preferred() -> None:

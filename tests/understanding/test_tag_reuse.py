@@ -7,9 +7,10 @@ import random
 
 import pytest
 
-from chyme.core.vectors import normalise
+from chyme.core.vectors import normalise, pack_vector, unpack_vector
 from chyme.understanding.tags.same_meaning import (
     CLOSE,
+    RESCORE_COUNT,
     SAME_MEANING,
     KnownTag,
     TagCodes,
@@ -17,6 +18,7 @@ from chyme.understanding.tags.same_meaning import (
     find_same_meaning,
     likeness_of,
     may_be_one,
+    select_alike,
     sign_bits,
 )
 
@@ -62,6 +64,37 @@ def test_a_tag_added_later_is_found_among_the_others() -> None:
     codes.add(2, sign_bits(random_vector(2)))
 
     assert codes.near(sign_bits(random_vector(2))) == [2]
+
+
+def test_tags_added_one_by_one_are_found_like_those_known_from_the_start() -> None:
+    codes = [(number, sign_bits(vector_near(random_vector(1), 0.85, number))) for number in range(2, 52)]
+    grown = TagCodes(codes[:1])
+    for tag_id, code in codes[1:]:
+        grown.near(code)
+        grown.add(tag_id, code)
+
+    found = grown.near(sign_bits(random_vector(1)))
+
+    assert len(found) == RESCORE_COUNT
+    assert found == TagCodes(codes).near(sign_bits(random_vector(1)))
+
+
+def test_only_tags_that_may_be_close_enough_are_unpacked() -> None:
+    wanted = random_vector(1)
+    vectors = {
+        1: vector_near(wanted, SAME_MEANING - 0.02),
+        2: vector_near(wanted, SAME_MEANING + 0.0001),
+        3: wanted,
+        4: random_vector(4),
+    }
+    stored = [(tag_id, f"tag {tag_id}", pack_vector(vector)) for tag_id, vector in vectors.items()]
+    other_model = (5, "short", pack_vector(random_vector(5, 16)))
+
+    alike = select_alike(wanted, [*stored, other_model])
+
+    assert [tag.id for tag in alike] == [2, 3]
+    assert alike[1].vector == unpack_vector(pack_vector(wanted))
+    assert select_alike(wanted, [other_model]) == []
 
 
 def test_the_closest_tag_is_reused_and_a_distant_tag_is_not() -> None:

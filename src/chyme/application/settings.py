@@ -67,7 +67,7 @@ class Settings:
         "A client that sends less than 100 bytes a second of a body for this long, or reads nothing of a response, "
         "is cut off.",
     )
-    concurrency: int = _setting(10, "How many files are in flight at once.")
+    concurrency: int = _setting(10, "How many files are in flight at once; four small texts count as one.")
     parser_children: int = _setting(0, "How many child processes parse documents; 0 means one per core.")
     text_children: int = _setting(0, "How many child processes cut and index text; 0 means one per core.")
     picture_children: int = _setting(0, "How many child processes look at pictures; 0 means one per core.")

@@ -57,8 +57,10 @@ class VaultSearch:
         self._cache = VectorCache(state / FOLDER, database.read, at_once=None)
         local = SqliteIndex(database.read, SqliteSemanticIndex(database.read, self._cache))
         self.engines = _create_engines(settings, database)
-        remote = not (is_local(settings.meilisearch_url) and is_local(settings.qdrant_url))
-        self.pusher = Pusher(database, self.engines, clock, private if remote else None) if self.engines else None
+        self.pusher = None
+        if self.engines:
+            remote = not (is_local(settings.meilisearch_url) and is_local(settings.qdrant_url))
+            self.pusher = Pusher(database, self.engines, clock, private if remote else None)
         index: Index = RemoteIndex(database.read, local, self.engines) if self.engines else local
         self.query_embedder = create_query_embedder(settings, ledger)
         self.search = Search(database.read, index, self.query_embedder, form_of)

@@ -13,7 +13,7 @@ def normalise(vector: Iterable[float]) -> Vector:
     """The vector scaled to length 1; a zero vector stays as it is."""
     values = tuple(vector)
     length = math.hypot(*values)
-    return tuple(value / length for value in values) if length > 0 else values
+    return tuple([value / length for value in values]) if length > 0 else values
 
 
 def pack_vector(vector: Sequence[float]) -> bytes:

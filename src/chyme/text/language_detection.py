@@ -6,11 +6,14 @@ The model and numpy take some 90 MB and half a second, once per process: for chi
 from __future__ import annotations
 
 import io
+import math
 import re
+import struct
 import unicodedata
 from collections import Counter
 from functools import cache
-from typing import TYPE_CHECKING
+from itertools import chain
+from typing import TYPE_CHECKING, Any
 
 from chyme.core.package_versions import describe_versions
 
@@ -39,16 +42,22 @@ _LANGUAGES_OF_SCRIPT = {
     "DEVANAGARI": frozenset({"hi", "mr", "ne", "sa"}),
     "BENGALI": frozenset({"bn", "as"}),
 }
+# Serbian, Uzbek and Kurdish are written in Latin letters, too.
+_NEVER_LATIN = frozenset(
+    {*chain.from_iterable(_LANGUAGES_OF_SCRIPT.values()), *_LANGUAGE_OF_SCRIPT.values(), "zh", "ja", "zxx"}
+).difference(("sr", "uz", "ku"))
 _COMMON = (
     "en de fr es it pt nl pl sv da no fi cs sk tr ro hu ca hr sl et lv lt id vi is ru uk bg sr ar fa ur hi mr ne bn"
     " sq eu gl ga cy af ms sw tl"
 )
+_COMMON_LANGUAGES = frozenset(_COMMON.split())
 # Codes that the model distinguishes and ISO 639-1 does not.
 _ISO_CODES = {
     "yue": "zh", "wuu": "zh", "arz": "ar", "ary": "ar", "pcm": "en", "grc": "el", "hbo": "he", "vec": "it", "lij": "it",
     "ext": "es", "ltg": "lv", "uzs": "uz", "sdh": "ku", "bs": "hr", "srl": "sr", "gug": "gn", "kik": "ki", "gcf": "ht",
     "gcr": "ht",
 }  # fmt: skip
+_HEADER_BYTES, _LENGTHS_AT = 30, 26  # of a member of a zip archive: its header, and where the name's length is
 _RUSSIAN_LETTERS, _UKRAINIAN_LETTERS = frozenset("ыэё"), frozenset("іїєґ")  # letters that Bulgarian and Serbian lack
 
 
@@ -61,7 +70,10 @@ def language_of(text: str) -> tuple[str | None, float]:
     """The language as in `en`, and its probability; None when there is too little text or no language is likely
     enough."""
     plain = _sample_text(text)
-    letters = Counter(_script(letter) for letter in plain if letter.isalpha())
+    letters: Counter[str] = Counter()
+    for character, count in Counter(plain).items():
+        if character.isalpha():
+            letters[_script(character)] += count
     total = sum(letters.values())
     if not total:
         return None, 0.0
@@ -88,22 +100,18 @@ def _detect_by_model(plain: str, script: str, letters: int) -> tuple[str | None,
     if letters < (_MIN_LATIN_LETTERS if script == "LATIN" else _MIN_LETTERS) and not _language_by_letters(plain):
         return None, 0.0
     probabilities: dict[str, float] = {}
-    in_script = "".join(
-        character if not character.isalpha() or _script(character) == script else " " for character in plain
-    )
+    foreign = {ord(c): " " for c in set(plain) if c.isalpha() and _script(c) != script}
+    in_script = plain.translate(foreign) if foreign else plain
     for code, share in _identifier().rank(in_script):
         known = _ISO_CODES.get(code, code)
         probabilities[known] = probabilities.get(known, 0.0) + share
     allowed = _LANGUAGES_OF_SCRIPT.get(script)
-    others = frozenset().union(*_LANGUAGES_OF_SCRIPT.values(), _LANGUAGE_OF_SCRIPT.values(), {"zh", "ja", "zxx"})
-    others -= {"sr", "uz", "ku"}  # written in Latin letters, too
-    common = frozenset(_COMMON.split())
     candidates = {
         code: share
         for code, share in probabilities.items()
         if len(code) == 2
-        and (code in allowed if allowed else code not in others)
-        and (letters >= _SHORT_LETTERS or code in common)
+        and (code in allowed if allowed else code not in _NEVER_LATIN)
+        and (letters >= _SHORT_LETTERS or code in _COMMON_LANGUAGES)
     }
     if script == "CYRILLIC" and letters < _SHORT_LETTERS:
         candidates = _filter_by_letters(plain, candidates)
@@ -151,15 +159,39 @@ def _identifier() -> LanguageIdentifier:
     import lzma
     from array import array
 
-    import numpy as np
     from py3langid.langid import MODEL_DIR, MODEL_FILE, LanguageIdentifier
 
-    with lzma.open(MODEL_DIR / MODEL_FILE) as packed:
-        unpacked = io.BytesIO(packed.read())
-    with np.load(unpacked, allow_pickle=False) as model:
-        moves, rows = (array(part.dtype.char, part.tobytes()) for part in (model["nextmove"], model["nextmove_row"]))
-        return LanguageIdentifier(
-            *(model["ptc"], model["pc"], model["classes"].tolist(), moves, model["out_feat"].tolist()),
-            norm_probs=True,
-            tk_row=rows,
-        )
+    model = _read_arrays(lzma.decompress((MODEL_DIR / MODEL_FILE).read_bytes()))
+    moves, rows = array(model["nextmove"].dtype.char), array(model["nextmove_row"].dtype.char)
+    moves.frombytes(model["nextmove"].data.cast("B"))
+    rows.frombytes(model["nextmove_row"].data.cast("B"))
+    return LanguageIdentifier(
+        *(model["ptc"].copy(), model["pc"].copy(), model["classes"].tolist(), moves, model["out_feat"].tolist()),
+        norm_probs=True,
+        tk_row=rows,
+    )
+
+
+def _read_arrays(archive: bytes) -> dict[str, Any]:
+    """The arrays of an uncompressed `npz` archive, where they are in it.
+
+    `numpy.load` copies each of them and computes its checksum, which the compressed file has already.
+    """
+    import zipfile
+
+    import numpy as np
+
+    arrays: dict[str, Any] = {}
+    stream = io.BytesIO(archive)
+    with zipfile.ZipFile(stream) as members:
+        for member in members.infolist():
+            if member.compress_type != zipfile.ZIP_STORED:
+                raise ValueError(f"{member.filename} is compressed")
+            with members.open(member):  # checks that its header is where the directory says
+                name_and_extra = struct.unpack_from("<HH", archive, member.header_offset + _LENGTHS_AT)
+            stream.seek(member.header_offset + _HEADER_BYTES + sum(name_and_extra))
+            np.lib.format.read_magic(stream)
+            shape, _, dtype = np.lib.format.read_array_header_1_0(stream)
+            values = np.frombuffer(archive, dtype, math.prod(shape), stream.tell())
+            arrays[member.filename.removesuffix(".npy")] = values.reshape(shape)
+    return arrays

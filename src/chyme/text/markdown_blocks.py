@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import html
 import re
 from collections.abc import Iterator, Sequence
@@ -10,6 +11,7 @@ from enum import Enum, auto
 
 from chyme.text.markdown_lines import clean_line, join_texts
 
+_RECENT = 2  # texts whose blocks are remembered
 _MAX_BLOCK = 4000  # characters of one block; a longer paragraph is split
 _MENU_SHARE = 0.5  # a block with a larger share of link text is a menu
 
@@ -32,7 +34,8 @@ _ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
 _PROTECTED = re.compile("[\ue021-\ue07e]")
 _STRONG = re.compile(r"\*{2,3}|__|~~|`{1,3}")
 _EMPHASIS = re.compile(r"(?<![\w*])[*_](?=\S)|(?<=\S)[*_](?![\w*])")
-_DATA = re.compile(r"[A-Za-z0-9+/=_%.:;,&?#~-]{120,}")  # data in place of a picture
+_DATA_LENGTH = 120
+_DATA = re.compile(rf"[A-Za-z0-9+/=_%.:;,&?#~-]{{{_DATA_LENGTH},}}")  # data in place of a picture
 _REPEATED_STOPS = re.compile(r"([.!?…]{3})[.!?…]+")
 
 
@@ -56,7 +59,13 @@ class Block:
 
 def blocks_of(markdown: str) -> list[Block]:
     """The blocks in order; none is empty."""
-    return [block for block in _read_blocks(markdown.split("\n")) if block.text]
+    return list(_read_again(markdown))
+
+
+@functools.lru_cache(_RECENT)
+def _read_again(markdown: str) -> tuple[Block, ...]:
+    """The blocks of a text, which is read for its language, its title and its subjects one after the other."""
+    return tuple(block for block in _read_blocks(markdown.split("\n")) if block.text)
 
 
 def _read_blocks(lines: Sequence[str]) -> Iterator[Block]:
@@ -127,11 +136,21 @@ def _strip_markup(text: str) -> tuple[str, int]:
         linked += len(link[1])
         return link[1]
 
-    text = _ESCAPED.sub(lambda match: chr(0xE000 + ord(match[1])), text)
-    text = _LINK.sub(label, _PICTURE.sub("", text))
-    for unwanted in (_BARE_URL, _TAG, _DATA):
-        text = unwanted.sub(" ", text)
-    for unwanted in (_FOOTNOTE, _STRONG, _EMPHASIS):
-        text = unwanted.sub("", text)
-    text = html.unescape(_PROTECTED.sub(lambda match: chr(ord(match[0]) - 0xE000), text))
-    return clean_line(_REPEATED_STOPS.sub(r"\1", text)), linked
+    # A plain search is much faster than an expression, and most texts have none of these marks.
+    if "\\" in text:
+        text = _ESCAPED.sub(lambda match: chr(0xE000 + ord(match[1])), text)
+    if "](" in text or "][" in text:
+        text = _LINK.sub(label, _PICTURE.sub("", text))
+    if "://" in text:
+        text = _BARE_URL.sub(" ", text)
+    if "<" in text:
+        text = _TAG.sub(" ", text)
+    if any(len(word) >= _DATA_LENGTH for word in text.split()):
+        text = _DATA.sub(" ", text)
+    if "[" in text:
+        text = _FOOTNOTE.sub("", text)
+    if any(mark in text for mark in "*_~`"):
+        text = _EMPHASIS.sub("", _STRONG.sub("", text))
+    if not text.isascii():
+        text = _PROTECTED.sub(lambda match: chr(ord(match[0]) - 0xE000), text)
+    return clean_line(_REPEATED_STOPS.sub(r"\1", html.unescape(text))), linked

@@ -41,7 +41,8 @@ def shorten_text(text: str, length: int) -> str:
 
 def clean_line(text: str) -> str:
     """Reduce external text to one line without control characters."""
-    return " ".join(_CONTROL_CHARACTERS.sub(" ", text).split())
+    plain = text if text.isprintable() else _CONTROL_CHARACTERS.sub(" ", text)
+    return " ".join(plain.split())
 
 
 def join_texts(texts: Sequence[str]) -> str:

@@ -14,6 +14,7 @@ from chyme.text.unspaced_scripts import RUNS, normalize_run, split_pairs
 
 _END = re.compile(r"([.!?…]+)[\"'”»’)\]]{0,3}\s+(?=[\"'“„«¿¡(\[]{0,3}(\S))|[。！？]+[」』”]{0,2}")
 _ABBREVIATIONS = "dr mr mrs ms prof st sr jr nr hr fr sra srta dott mme mlle vs no z.b d.h u.a e.g i.e bzw ca"
+_ABBREVIATED = frozenset(_ABBREVIATIONS.split())
 _MAX_WORDS, _BREAKABLE_WORDS = 60, 25  # text without full stops is cut after so many, or at a pause after so many
 _PAUSE = 1.0  # seconds
 _WORD = re.compile(r"[^\W_]+(?:['’\-][^\W_]+)*")
@@ -37,16 +38,17 @@ class Sentence:
 
 def word_count(text: str) -> int:
     """How many words a text has; in scripts without spaces, two letters count as one."""
+    if text.isascii():
+        return len(_WORD.findall(text))
     unspaced = sum(map(len, RUNS.findall(text)))
     return len(_WORD.findall(RUNS.sub(" ", text))) + (unspaced + 1) // _UNSPACED_LETTERS
 
 
 def terms_of(text: str, empty: frozenset[str]) -> list[str]:
     """What a text is about, as comparable keys: the beginnings of significant words, or pairs of letters."""
-    terms = [
-        fold(word)[:7] for word in _WORD.findall(RUNS.sub(" ", text)) if len(word) > 2 and word.lower() not in empty
-    ]
-    for run in RUNS.findall(text):
+    spaced = text if text.isascii() else RUNS.sub(" ", text)
+    terms = [fold(word)[:7] for word in _WORD.findall(spaced) if len(word) > 2 and word.lower() not in empty]
+    for run in RUNS.findall(text) if spaced is not text else ():
         terms += split_pairs(run)[:-1] if len(normalize_run(run)) > 1 else []
     return terms
 
@@ -104,7 +106,7 @@ def _is_sentence_end(text: str, end: re.Match[str]) -> bool:
     word = text[max(0, end.start() - 24) : end.start()].rpartition(" ")[2].lower()
     if word.isdecimal():
         return len(word) > 2  # "5. May" in languages that write dates so
-    return word not in _ABBREVIATIONS.split() and not (len(word) == 1 and word.isalpha())
+    return word not in _ABBREVIATED and not (len(word) == 1 and word.isalpha())
 
 
 def _spoken_at(segment: Segment, text: str, position: int) -> float:

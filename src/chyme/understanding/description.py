@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection
-from dataclasses import astuple
 from itertools import islice
 from sqlite3 import Connection
 
@@ -92,15 +91,17 @@ class DescriptionRecorder(Recorder):
 
 def describe(db: Connection, file_id: int, now: str, refresh_names: RefreshNames) -> bool:
     """Update document, index and events, in the transaction of the change. Returns whether anything changed."""
-    file = files.by_id(db, file_id)
-    if file is None:
+    path = files.path_of(db, file_id)
+    if path is None:
         return False
     description = _edited_description(db, file_id)
-    if not documents.describe(db, file_id, *astuple(description)):
+    if not documents.describe(
+        db, file_id, description.title, description.summary, description.date, description.language, description.tags
+    ):
         return False
     refresh_names(db, file_id)
     documents.complete_titled(db, file_id)
-    events.record(db, now, "document", file_id, file.path, detail="described")
+    events.record(db, now, "document", file_id, path, detail="described")
     return True
 
 

@@ -17,6 +17,7 @@ from chyme.core.files.vault_folder import Vault
 from chyme.core.pipeline import output_updates, transitions
 from chyme.core.pipeline.attempt import Attempt, AttemptResult, log_attempt, summarize_attempt
 from chyme.core.pipeline.attempt_runner import (
+    SMALL_TEXTS,
     Allowance,
     AttemptRunner,
     FinishedAttempt,
@@ -39,7 +40,7 @@ from chyme.core.store import digests, files, leases
 from chyme.core.store.models import fallbacks
 from chyme.core.store.sqlite.database import Database
 from chyme.errors import DiskFull, VaultError, VaultGone
-from chyme.model import Lane, Lease, Status, iso
+from chyme.model import File, Kind, Lane, Lease, Status, iso
 
 log = logging.getLogger(__name__)
 
@@ -132,6 +133,22 @@ class Coordinator:
         for recorder in self._rules.recorders:
             counts.update(recorder.passage_counts(self._database.read(), file_ids))
         return counts
+
+    def find_light(self, file_ids: Sequence[int]) -> frozenset[int]:
+        """The small texts among these files, of which many can be worked on together: no digester of the ordinary lane
+        takes them one by one, or asks a model."""
+        found = files.by_ids(self._database.read(), file_ids)
+        return frozenset(file.id for file in found if self._is_light(file))
+
+    def _is_light(self, file: File) -> bool:
+        if file.kind is not Kind.TEXT or file.size > SMALL_TEXTS:
+            return False
+        ordinary = (digester for digester in self._rules.registry if digester.runs.lane is Lane.ORDINARY)
+        return all(
+            digester.runs.gathers and not digester.runs.keeps_scratch and not digester.waits_for(file)
+            for digester in ordinary
+            if digester.can_digest(file)
+        )
 
     def _is_settled(self, key: str) -> bool:
         """Whether the attempts that a kept folder belongs to are over, or their file is no longer known."""

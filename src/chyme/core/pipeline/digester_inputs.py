@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from sqlite3 import Connection
@@ -13,7 +14,7 @@ from chyme.core.store import artifacts as sqlar
 from chyme.core.store import digests, text_places
 from chyme.digester import Digester, Makes, StaysHome
 from chyme.errors import UsageError
-from chyme.model import File, Form, Status, Upstream
+from chyme.model import Digest, File, Form, Status, Upstream
 
 
 def inputs_of(db: Connection, rules: Rules, attempt: Attempt) -> tuple[Upstream, ...]:
@@ -41,8 +42,12 @@ def _read_output(
 class StoredSource(StaysHome):
     """The source for asking a digester for its time limit: metadata and texts, but no bytes."""
 
-    def __init__(self, db: Connection, rules: Rules, file: File, digester: Digester) -> None:
+    def __init__(
+        self, db: Connection, rules: Rules, file: File, digester: Digester, rows: Mapping[str, Digest]
+    ) -> None:
+        """`rows`: the file's digests, as they are now."""
         self._db = db
+        self._rows = rows
         self._rules = rules
         self._digester = digester
         self.file = file
@@ -52,7 +57,7 @@ class StoredSource(StaysHome):
         raise UsageError("a time limit is decided without reading the file")
 
     def output(self, name: str) -> Upstream | None:
-        row = digests.of_file(self._db, self.file.id).get(name)
+        row = self._rows.get(name)
         readable = name in self._digester.reads and row is not None and row.status is Status.COMPLETED
         if not readable:
             return None

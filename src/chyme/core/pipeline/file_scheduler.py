@@ -26,6 +26,7 @@ REST_SECONDS = 0.6  # before a file that changed meanwhile is picked again, so t
 QUIET_SECONDS = 1.0
 SMALL = 64 * 1024
 ROOM = 3  # free places that are filled together, in one transaction
+LIGHT_FILES = 4  # small texts that share a place: many go through a child and into the database together
 BUNDLE = 32  # small files that one place of Lane.MEANING takes at once
 BUNDLE_PASSAGES = 256  # in all files of a bundle: a book goes alone, so that notes need not wait for it
 FEW = 8  # so few files are not split into two bundles
@@ -63,6 +64,7 @@ class FileScheduler:
         self._among = among  # only these files; None means all
         self._pool = ThreadPoolExecutor(sum(self._places.values()), thread_name_prefix="chyme-file")
         self._in_flight = coordinator.in_flight
+        self._light: set[int] = set()  # files in flight that share a place of Lane.ORDINARY
         self._bundles = 0  # of Lane.MEANING, under way
         self._gathering_since: float | None = None  # when the first file of the next bundle was seen
         self._resting: dict[int, float] = {}
@@ -141,6 +143,7 @@ class FileScheduler:
             for file_id in chosen:
                 self._in_flight.remove_file(file_id)
             with self._guard:
+                self._light.difference_update(chosen)
                 if none_was_alone:
                     self._alone = None  # the chosen file was not started
             raise
@@ -166,8 +169,31 @@ class FileScheduler:
         passed_over = set(busy) | set(self._resting)
         if lane is Lane.MEANING:
             return self._choose_bundles(passed_over, bool(busy))
-        free = self._places[lane] - sum(busy_lane is lane for busy_lane in busy.values())
-        return [self._choose(free, passed_over, bool(busy), lane)] if free > 0 else []
+        free = self._free_places(busy, lane)
+        if free <= 0:
+            return []
+        if lane is not Lane.ORDINARY:
+            return [self._choose(int(free), passed_over, bool(busy), lane)]
+        return [self._fill_places(self._choose(int(free * LIGHT_FILES), passed_over, bool(busy), lane), free)]
+
+    def _free_places(self, busy: Mapping[int, Lane], lane: Lane) -> float:
+        used = [file_id for file_id, busy_lane in busy.items() if busy_lane is lane]
+        with self._guard:
+            light = len(self._light.intersection(used))
+        return self._places[lane] - (len(used) - light) - light / LIGHT_FILES
+
+    def _fill_places(self, chosen: Sequence[int], free: float) -> list[int]:
+        """The first of the chosen files, as many as fit into the free places of Lane.ORDINARY."""
+        light = self._coordinator.find_light(chosen)
+        fitting: list[int] = []
+        for file_id in chosen:
+            free -= 1 / LIGHT_FILES if file_id in light else 1
+            if free < 0:
+                break
+            fitting.append(file_id)
+        with self._guard:
+            self._light |= light.intersection(fitting)
+        return fitting
 
     def _choose_bundles(self, passed_over: set[int], crowded: bool) -> list[list[int]]:
         """The next files to embed: for each free place a bundle that goes through a child together."""
@@ -246,12 +272,13 @@ class FileScheduler:
 
     def _done(self, file_id: int, pass_result: PassResult) -> None:
         lane = self._in_flight.remove_file(file_id)
+        free = self._free_places(self._in_flight.files(), Lane.ORDINARY)
         with self._guard:
+            self._light.discard(file_id)
             if self._alone == file_id:
                 self._alone = None
             self.passes += 1
-            ordinary = self._in_flight.count_by_lane()[Lane.ORDINARY]
-            room = lane is not Lane.ORDINARY or self._concurrency - ordinary >= min(ROOM, self._concurrency)
+            room = lane is not Lane.ORDINARY or free >= min(ROOM, self._concurrency)
             room &= lane is not Lane.MEANING  # its place becomes free when the whole bundle is done
             if pass_result is not PassResult.DONE:
                 self._resting[file_id] = time.monotonic() + REST_SECONDS

@@ -246,8 +246,7 @@ def reuse(
 
 def update_document(db: Connection, rules: Rules, file: File, rows: dict[str, Digest], now: str) -> None:
     """Update the document's row from its digests."""
-    document = documents.of_file(db, file.id)
-    titled = document is not None and document.title is not None
+    state, titled = documents.state_of(db, file.id)
     computed = compute_state(
         file.kind,
         rows.values(),
@@ -255,8 +254,8 @@ def update_document(db: Connection, rules: Rules, file: File, rows: dict[str, Di
         bool(rules.classifiers_of(file)),
         rules.uncounted,
         rules.essential_for(file.kind),
-        rules.of_form(Form.CLASSIFICATION),
+        rules.classifiers,
     )
     documents.set_state(db, file.id, computed.state, computed.reason, computed.degraded, now)
-    if document is None or document.state != computed.state:
+    if state != computed.state:
         events.record(db, now, "document", file.id, file.path, None, computed.state, computed.reason)

@@ -58,6 +58,8 @@ def next_step(
     """
     deferred: Start | None = None
     for digester in registry:
+        if _all_settled(digester.outputs, rows):
+            continue
         known = {name: rows[name] for name in digester.outputs if name in rows}
         if any(row.status is Status.IN_PROGRESS for row in known.values()) or not known.keys().isdisjoint(put_off):
             continue
@@ -76,6 +78,14 @@ def next_step(
             return start
         deferred = start
     return deferred
+
+
+def _all_settled(outputs: Iterable[str], rows: Mapping[str, Digest]) -> bool:
+    for name in outputs:  # a loop, because this runs for every digester at every step
+        row = rows.get(name)
+        if row is None or not row.settled:
+            return False
+    return True
 
 
 def is_deferred(digester: Digester, file: File) -> bool:

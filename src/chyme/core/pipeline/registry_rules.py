@@ -29,6 +29,8 @@ class Rules:
     uncounted: frozenset[str] = field(init=False)
     captures: frozenset[str] = field(init=False)  # outputs that may be impossible to get again
     traits: Mapping[str, Makes] = field(init=False)  # what each output is
+    classifiers: Mapping[str, Digester] = field(init=False)  # the outputs that classify a file, with their digesters
+    essential: Mapping[Kind, tuple[str, ...]] = field(init=False)
 
     def __post_init__(self) -> None:
         connect_form_readers(self.registry)
@@ -42,6 +44,11 @@ class Rules:
         object.__setattr__(self, "uncounted", self._outputs_where(lambda digester: not digester.promises.counts))
         traits = {name: makes for digester in self.registry for name, makes in digester.traits.items()}
         object.__setattr__(self, "traits", traits)
+        made_by = {name: digester for digester in self.registry for name in digester.outputs}
+        classifiers = {name: made_by[name] for name in self.of_form(Form.CLASSIFICATION)}
+        object.__setattr__(self, "classifiers", classifiers)
+        essential = {kind: tuple(n for n, makes in traits.items() if kind in makes.essential_for) for kind in Kind}
+        object.__setattr__(self, "essential", essential)
 
     def _outputs_where(self, condition: Callable[[Digester], bool]) -> frozenset[str]:
         return frozenset(name for digester in self.registry if condition(digester) for name in digester.outputs)
@@ -60,7 +67,7 @@ class Rules:
 
     def essential_for(self, kind: Kind) -> tuple[str, ...]:
         """The outputs without which a file of this kind counts as unreadable."""
-        return tuple(name for name, makes in self.traits.items() if kind in makes.essential_for)
+        return self.essential[kind]
 
     def applicable_outputs(self, file: File) -> list[tuple[str, bool, int]]:
         """Each output, whether it applies to this file, and its weight in the queue: small files come first."""
@@ -102,13 +109,7 @@ class Rules:
 
     def classifiers_of(self, file: File) -> tuple[str, ...]:
         """The outputs that classify files like this one."""
-        classifiers = self.of_form(Form.CLASSIFICATION)
-        return tuple(
-            name
-            for digester in self.registry
-            for name in digester.outputs
-            if name in classifiers and digester.can_digest(file)
-        )
+        return tuple(name for name, digester in self.classifiers.items() if digester.can_digest(file))
 
     def recipes(self) -> list[tuple[str, str]]:
         """The current recipe of each output."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import uuid
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -55,7 +55,7 @@ def claim(
     db: Connection, rules: Rules, file_id: int, owner: str, now: datetime, lanes: frozenset[Lane]
 ) -> Claim | None:
     """Take the file and start its first pending digester; None when another worker has it."""
-    lease = leases.take(db, file_id, owner, uuid.uuid4().hex, iso(now), iso(now + LEASE))
+    lease = leases.take(db, file_id, owner, os.urandom(16).hex(), iso(now), iso(now + LEASE))
     if lease is None:
         return None
     file_pass = FilePass(now, asked=digests.has_request(db, file_id, lanes != {Lane.ORDINARY}), lanes=lanes)
@@ -76,19 +76,17 @@ def advance(
 
     `moved`: something was settled before, so the document's row must be updated.
     """
-    file = known or files.by_id(db, lease.file_id)
+    file, at = known or files.by_id(db, lease.file_id), iso(now)
     while True:
         if file is None or file.vanished_at is not None:
             leases.release(db, lease)
             return None, file_pass
         for request_id, again in file_requests.of_file(db, file.id):
-            make_again(db, rules, file.id, again, iso(now))
+            make_again(db, rules, file.id, again, at)
             file_requests.remove(db, request_id)
             file_pass = FilePass(now, asked=True, lanes=file_pass.lanes)
-        rows = digests.of_file(db, file.id)
-        step = next_step(
-            rules.registry, file, rows, iso(now), rules.policy.max_attempts, file_pass.lanes, file_pass.put_off
-        )
+        rows = digests.unskipped_of_file(db, file.id)
+        step = next_step(rules.registry, file, rows, at, rules.policy.max_attempts, file_pass.lanes, file_pass.put_off)
         if isinstance(step, Start) and now - file_pass.began > TURN:
             digest_queue.push_back(db, file.id)
             step = None
@@ -96,7 +94,7 @@ def advance(
             case None:
                 digests.update_lanes(db, file.id, _elsewhere(rules, rows, file_pass.lanes))
                 if moved:
-                    update_document(db, rules, file, rows, iso(now))
+                    update_document(db, rules, file, rows, at)
                 leases.release(db, lease)
                 return None, file_pass
             case Skip(_, outputs) | Wait(_, outputs, _):
@@ -104,16 +102,16 @@ def advance(
                 for name in outputs:
                     attempts = rows[name].attempts if name in rows else 0
                     verdict = judge(outcome, name, attempts, now, rules.policy)
-                    _register_missing(db, rules, file, rows, iso(now))
-                    settle(db, rules, file, name, verdict, None, rows.get(name), None, iso(now))
+                    _register_missing(db, rules, file, rows, at)
+                    settle(db, rules, file, name, verdict, None, rows.get(name), None, at)
                 moved = True
             case Start(digester, outputs, input_hash):
-                if not file_pass.asked and reuse(db, rules, file, digester, outputs, input_hash, rows, iso(now)):
+                if not file_pass.asked and reuse(db, rules, file, digester, outputs, input_hash, rows, at):
                     moved = True
                     continue
-                _register_missing(db, rules, file, rows, iso(now))
+                _register_missing(db, rules, file, rows, at)
                 if moved:
-                    update_document(db, rules, file, rows, iso(now))
+                    update_document(db, rules, file, rows, at)
                 return _start(db, rules, lease, file, digester, outputs, input_hash, rows, now), file_pass
 
 
@@ -149,12 +147,12 @@ def _start(
     rows: dict[str, Digest],
     now: datetime,
 ) -> Attempt:
-    seconds = digester.time_limit(StoredSource(db, rules, file, digester))
+    seconds, at = digester.time_limit(StoredSource(db, rules, file, digester, rows)), iso(now)
     deadline = iso(now + timedelta(seconds=seconds))
-    run_id = uuid.uuid4().hex
-    number = digests.start(db, file.id, outputs, run_id, digester.recipe, input_hash, deadline, iso(now))
+    run_id = os.urandom(16).hex()
+    number = digests.start(db, file.id, outputs, run_id, digester.recipe, input_hash, deadline, at)
     for name in outputs:
-        events.record(db, iso(now), "digest", file.id, file.path, name, "in-progress")
+        events.record(db, at, "digest", file.id, file.path, name, "in-progress")
     inputs = readable_inputs(digester, rows)
     before = {name: rows[name] for name in outputs if name in rows}
     return Attempt(lease, file, digester, outputs, run_id, number, input_hash, inputs, seconds, now, before)
@@ -175,7 +173,7 @@ def record(
     """
     if not leases.is_held(db, attempt.lease):
         return None, file_pass
-    file = files.by_id(db, attempt.file.id)
+    file, at = files.by_id(db, attempt.file.id), iso(now)
     if file is not None and file.generation == attempt.file.generation:
         rows = digests.of_outputs(db, file.id, attempt.digester.outputs)
         for name, verdict, prepared in verdicts:
@@ -183,11 +181,12 @@ def record(
             if row is None or row.run_id != attempt.run_id:
                 continue
             if verdict.status is Status.FAILED and verdict.settled and rules.has_capture(name, rows):
-                keep_capture(db, rules, file, name, verdict, took_ms, iso(now))
+                keep_capture(db, rules, file, name, verdict, took_ms, at)
             else:
-                settle(db, rules, file, name, verdict, prepared, row, took_ms, iso(now), attempt)
-    unfinished = {name for name, verdict, _ in verdicts if verdict.unfinished}
-    file_pass = replace(file_pass, put_off=file_pass.put_off | unfinished)
+                settle(db, rules, file, name, verdict, prepared, row, took_ms, at, attempt)
+    unfinished = frozenset(name for name, verdict, _ in verdicts if verdict.unfinished)
+    if unfinished:
+        file_pass = replace(file_pass, put_off=file_pass.put_off | unfinished)
     return advance(db, rules, attempt.lease, file_pass, now, moved=True, known=file)
 
 

@@ -44,6 +44,12 @@ def of_file(db: Connection, file_id: int) -> DocumentRow | None:
     return DocumentRow(*(*row[:5], tuple(json.loads(row[5])), *row[6:8], bool(row[8]), *row[9:]))
 
 
+def state_of(db: Connection, file_id: int) -> tuple[str | None, bool]:
+    """The document's state, and whether it has a title; (None, False) if there is no document."""
+    row = db.execute("SELECT state, title IS NOT NULL FROM documents WHERE file_id = ?", (file_id,)).fetchone()
+    return (row[0], row[1] == 1) if row else (None, False)
+
+
 def register(db: Connection, file_id: int, now: str) -> None:
     """Add a document for a new file."""
     db.execute(

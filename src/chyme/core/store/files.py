@@ -18,20 +18,28 @@ _COLUMNS = (
 _AT_OR_BELOW = """
     (:prefix = '' OR path = :prefix OR (path >= :prefix || '/' AND path < :prefix || '0')) AND vanished_at IS NULL
 """
+_BY_ID = f"SELECT {_COLUMNS} FROM files WHERE id = ?"
+_KINDS = {str(kind): kind for kind in Kind}
 _IN_TRASH = f"(path >= '{TRASHED}' AND path < '{TRASHED[:-1]}0')"
 
 
 def _from_row(row: Sequence[Any]) -> File:
     id_, path, name, kind, mime, dev, inode, size, mtime_ns, hash_, generation, escaped, vanished, made, changed = row
     return File(
-        id_, path, name, Kind(kind), mime, Stamp(dev, inode, size, mtime_ns), hash_, generation, bool(escaped),
+        id_, path, name, _KINDS[kind], mime, Stamp(dev, inode, size, mtime_ns), hash_, generation, bool(escaped),
         vanished, made, changed,
     )  # fmt: skip
 
 
 def by_id(db: Connection, file_id: int) -> File | None:
-    row = db.execute(f"SELECT {_COLUMNS} FROM files WHERE id = ?", (file_id,)).fetchone()
+    row = db.execute(_BY_ID, (file_id,)).fetchone()
     return _from_row(row) if row else None
+
+
+def path_of(db: Connection, file_id: int) -> str | None:
+    """The path of a file; None if there is no such file."""
+    row = db.execute("SELECT path FROM files WHERE id = ?", (file_id,)).fetchone()
+    return row[0] if row else None
 
 
 def by_path(db: Connection, path: str) -> File | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 import os
+import re
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -33,6 +34,8 @@ RUN_TOKENS = 128  # tokens in one run: from here on cost is proportional to toke
 LONGEST = 256  # tokens of one text that are used; the model was trained on no more
 UNKNOWN = "[UNK]"
 _MAX_CHARACTERS = 100_000  # characters: if they do not contain the first 256 tokens, there are only blanks
+_MAX_CACHED_WORDS, _MAX_CACHED_LENGTH = 50_000, 40  # how many words are remembered, and their greatest length
+_LINE_BREAKS = re.compile(r"[\t\n\r]")
 _MIN_LETTERS = 2  # letters per piece, on average, in words that the model has seen
 Vector = tuple[float, ...]
 
@@ -159,6 +162,7 @@ class Tokens:
             self._tokenizer: Any = Tokenizer.from_buffer(vocabulary)
         except Exception as error:  # the library raises nothing narrower
             raise ValueError(str(error)) from error
+        self._measure_again = functools.lru_cache(_MAX_CACHED_WORDS)(self._measure)
         self._tokenizer.no_padding()
         self._tokenizer.no_truncation()
 
@@ -186,13 +190,21 @@ class Tokens:
 
         The vector of a single letter, a number or a meaningless word is close to everything, and says nothing.
         """
-        pieces = [
-            piece.removeprefix("##")
-            for piece in self._tokenizer.encode(_replace_surrogates(text[:_MAX_CHARACTERS])).tokens[1:-1]
-        ]
+        line = _LINE_BREAKS.sub(" ", _replace_surrogates(text[:_MAX_CHARACTERS]))
+        # No piece crosses a space, and most words were measured before. Other white space is left to the tokenizer.
+        words = line.split(" ") if line.isprintable() else [line]
+        latin = letters = foreign = 0
+        for word in words:
+            measured = self._measure_again(word) if len(word) <= _MAX_CACHED_LENGTH else self._measure(word)
+            latin, letters, foreign = latin + measured[0], letters + measured[1], foreign + measured[2]
+        return latin > 0 and latin >= foreign and letters >= _MIN_LETTERS * latin
+
+    def _measure(self, text: str) -> tuple[int, int, int]:
+        """How many pieces are in Latin letters, how many letters these have, and how many are in other scripts."""
+        pieces = [piece.removeprefix("##") for piece in self._tokenizer.encode(text, add_special_tokens=False).tokens]
         foreign = sum(piece == UNKNOWN or (piece.isalpha() and not piece.isascii()) for piece in pieces)
         latin = [piece for piece in pieces if piece != UNKNOWN and piece.isascii() and piece.isalpha()]
-        return bool(latin) and len(latin) >= foreign and sum(map(len, latin)) >= _MIN_LETTERS * len(latin)
+        return len(latin), sum(map(len, latin)), foreign
 
 
 def _replace_surrogates(text: str) -> str:

@@ -5,14 +5,16 @@ from __future__ import annotations
 import functools
 import ipaddress
 import json
-import ssl
 import time
 from collections.abc import Callable
-from typing import Any, NoReturn, TypeVar
-
-import httpx2
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from chyme.errors import ChymeError, UsageError
+
+if TYPE_CHECKING:
+    import ssl
+
+    import httpx2  # loaded where a server is configured: most vaults have none
 
 T = TypeVar("T")
 
@@ -37,6 +39,8 @@ class SearchServer:
         """The key is sent in this header, after the prefix `shown_as`, and nowhere else."""
         if not (key.isascii() and key.isprintable()):
             raise UsageError(f"{name.lower()}_key holds characters that cannot be in a key; only ASCII can")
+        import httpx2
+
         self.name = name
         self._base = parse_url(name, url)
         self._shown = str(self._base).rstrip("/")
@@ -54,6 +58,8 @@ class SearchServer:
 
     def ask(self, method: str, path: str, payload: object = None, *, seconds: float, read: Callable[[Any], T]) -> T:
         """The response, as parsed by `read`. Raises ServerFailed, also if the response is of another shape."""
+        import httpx2
+
         try:
             status, body = self._request(method, path, payload, seconds)
         except httpx2.TimeoutException as error:
@@ -92,6 +98,8 @@ class SearchServer:
 
     def _request(self, method: str, path: str, payload: object, seconds: float) -> tuple[int, bytes]:
         deadline = time.monotonic() + seconds
+        import httpx2
+
         content = None if payload is None else json.dumps(payload, ensure_ascii=False, separators=(",", ":")).encode()
         with self._client.stream(
             method,
@@ -124,6 +132,8 @@ def number(value: object) -> int:
 
 def parse_url(name: str, url: str) -> httpx2.URL:
     """The address, if it is a valid one of a server."""
+    import httpx2
+
     try:
         address = httpx2.URL(url)
     except httpx2.InvalidURL as error:
@@ -137,6 +147,8 @@ def parse_url(name: str, url: str) -> httpx2.URL:
 
 def is_local(url: str) -> bool:
     """Whether requests to this address stay on this machine."""
+    import httpx2
+
     try:
         host = httpx2.URL(url).host
         return host == "localhost" or ipaddress.ip_address(host).is_loopback
@@ -147,4 +159,6 @@ def is_local(url: str) -> bool:
 @functools.cache
 def _ssl_context() -> ssl.SSLContext:
     """The trusted certificates, read once: that takes longer than the rest of a request."""
+    import httpx2
+
     return httpx2.create_ssl_context(trust_env=False)

@@ -137,9 +137,7 @@ def document_type_tags(text: str, title: str | None, mime: str) -> list[tuple[st
     for kind in _KINDS:
         named = kind.names.search(title or "") is not None
         if kind.tag == "letter":
-            is_named = any(kind.names.search(line.strip()) for line in head.split("\n"))
-            signs = sum(any(sign.search(line) for line in text[:20_000].split("\n")) for sign in kind.signs)
-            if is_named and signs and "rfc822" not in mime and "outlook" not in mime:
+            if _is_letter(kind, head, text[:20_000]) and "rfc822" not in mime and "outlook" not in mime:
                 found.append(("letter", 0.7))
             continue
         if not named and not kind.names.search(beginning):
@@ -150,3 +148,11 @@ def document_type_tags(text: str, title: str | None, mime: str) -> list[tuple[st
     if not any(tag in ("invoice", "receipt") for tag, _ in found) and all(sign.search(head) for sign in _TILL):
         found.append(("receipt", 0.7))
     return found[:3]
+
+
+def _is_letter(letter: _Kind, head: str, text: str) -> bool:
+    """Whether a line of the beginning greets somebody and one of the text says goodbye."""
+    if not any(letter.names.search(line.strip()) for line in head.split("\n")):
+        return False
+    lines = text.split("\n")
+    return any(sign.search(line) for sign in letter.signs for line in lines)

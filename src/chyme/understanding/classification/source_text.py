@@ -176,8 +176,10 @@ def content_of(source: Source, name: str) -> str | None:
 
 def read_json(content: str | None) -> Json:
     """The JSON object; empty if the content is none."""
+    if not content:
+        return {}
     try:
-        data = json.loads(content or "")
+        data = json.loads(content)
     except (ValueError, RecursionError):
         return {}
     return data if isinstance(data, dict) else {}

@@ -56,6 +56,7 @@ _ABBREVIATED = re.compile(
     r"|z\. ?B|d\. ?h|u\. ?a|i\. ?d\. ?R|p\. ?ex|p\. ?ej|ca|max|mind?|Str|Tel|Abs|Art|Std|Stk|Mio|Mrd|Hrsg)\.(?=\s)"
 )
 _AMOUNT = re.compile(r"(?<![\d.,])\d{1,3}(?:[.,' ]?\d{3}){0,3}[.,]\d\d(?![\d.,]*\d)|[€$£¥]\s?\d")
+_MAX_TRIES = 50  # places with the first word of a sentence that are looked at one by one
 _FEW_AMOUNTS = 3
 _MAX_JOINED, _SHORT_LINE = 3, 36  # lines of a sentence, and average characters below which they are rather rows
 _MONTHS = (
@@ -185,15 +186,45 @@ def _without_tables(text: str) -> list[str]:
 
 def _is_flattened(sentence: str, text: str) -> bool:
     """Whether it is not a sentence but joined short lines: an address, rows of a table."""
-    words = sentence.split()
-    match = re.search(r"\s++".join(map(re.escape, words)), text)
-    if match is None or "\n" not in match[0]:
+    start, end = find_words(sentence.split(), text)
+    if "\n" not in text[start:end]:
         return False
-    lines = [line for line in match[0].split("\n") if line.strip()]
-    line_start = text.rfind("\n", 0, match.start()) + 1
-    mean_length = (len(match[0]) + match.start() - line_start) / len(lines)
+    lines = [line for line in text[start:end].split("\n") if line.strip()]
+    line_start = text.rfind("\n", 0, start) + 1
+    mean_length = (end - line_start) / len(lines)
     max_lines = _MAX_JOINED if _ENDED.search(sentence) else 1
     return len(lines) > max_lines and mean_length < _SHORT_LINE
+
+
+def find_words(words: Sequence[str], text: str) -> tuple[int, int]:
+    """Where these words first stand in the text, with any white space between them; (0, 0) if they do not.
+
+    To compile an expression for a sentence takes longer than everything else about it, so that is only done for a text
+    that repeats the first word many times.
+    """
+    first, *others = words
+    start = text.find(first)
+    for _ in range(_MAX_TRIES):
+        if start < 0:
+            return 0, 0
+        end = _end_of_words(others, text, start + len(first))
+        if end is not None:
+            return start, end
+        start = text.find(first, start + 1)
+    match = re.compile(r"\s++".join(map(re.escape, words))).search(text, start) if start >= 0 else None
+    return match.span() if match else (0, 0)
+
+
+def _end_of_words(words: Sequence[str], text: str, end: int) -> int | None:
+    """Where these words end if they follow one another from here, each after white space; None if they do not."""
+    for word in words:
+        at = end
+        while text[at : at + 1].isspace():
+            at += 1
+        if at == end or not text.startswith(word, at):
+            return None
+        end = at + len(word)
+    return end
 
 
 def _is_informative(sentence: str) -> bool:

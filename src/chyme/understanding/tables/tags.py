@@ -11,7 +11,7 @@ from chyme.core.vectors import normalise, pack_vector, unpack_vector
 from chyme.model import TagVector
 from chyme.understanding.tags.digest import TagDigest, as_json, from_json, update_digest
 from chyme.understanding.tags.names import TAGS
-from chyme.understanding.tags.same_meaning import KnownTag, TagBits, sign_bits
+from chyme.understanding.tags.same_meaning import KnownTag, PackedTag, TagBits, sign_bits
 
 CHANGES_KEPT = 1000
 
@@ -111,13 +111,12 @@ def list_codes(db: Connection, model: str) -> list[TagBits]:
     return db.execute("SELECT id, code FROM tags WHERE model = ?", (model,)).fetchall()
 
 
-def list_with_vectors(db: Connection, ids: Collection[int]) -> list[KnownTag]:
-    """These tags with their vectors."""
-    rows = db.execute(
+def list_packed(db: Connection, ids: Collection[int]) -> list[PackedTag]:
+    """These tags with their vectors as stored."""
+    return db.execute(
         "SELECT id, name, vector FROM tags WHERE id IN (SELECT value FROM json_each(?)) AND vector NOT NULL",
         (json.dumps(list(ids)),),
-    )
-    return [KnownTag(id_, name, unpack_vector(vector)) for id_, name, vector in rows]
+    ).fetchall()
 
 
 def meanings(db: Connection, limit: int) -> list[KnownTag]:

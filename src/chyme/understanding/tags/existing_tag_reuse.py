@@ -13,7 +13,7 @@ from chyme.understanding.classification.result import MAX_TAGS
 from chyme.understanding.tables import tags
 from chyme.understanding.tags.digest import as_json, from_json
 from chyme.understanding.tags.names import apply_rules
-from chyme.understanding.tags.same_meaning import find_same_meaning
+from chyme.understanding.tags.same_meaning import find_same_meaning, select_alike
 from chyme.understanding.tags.vocabulary import TagVocabulary
 
 
@@ -99,7 +99,8 @@ class _TagChooser:
         near = self._vocabulary.near(self._db, tag_vector)
         if not near:
             return None
-        found = find_same_meaning(name, normalise(tag_vector.vector), tags.list_with_vectors(self._db, near))
+        unit = normalise(tag_vector.vector)
+        found = find_same_meaning(name, unit, select_alike(unit, tags.list_packed(self._db, near)))
         return found.name if found else None
 
     def _add(self, name: str) -> int:

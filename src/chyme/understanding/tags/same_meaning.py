@@ -13,7 +13,7 @@ from functools import cache
 from itertools import combinations
 from typing import Any, NamedTuple
 
-from chyme.core.vectors import Vector
+from chyme.core.vectors import Vector, unpack_vector
 from chyme.text.spelling_variants import comparison_key
 from chyme.text.stemmer import fold
 from chyme.text.word_lists import WordList
@@ -31,6 +31,8 @@ _EXCLUSIVE_WORDS = WordList(__package__, "exclusive_words")
 _SUBJECT_ENDINGS = ("ese", "ish", "ian", "ing", "ment", "an", "en", "er", "or", "ee", "y", "a", "e", "")
 _FUNCTION_WORDS = frozenset(("a", "an", "and", "at", "by", "for", "from", "in", "of", "on", "s", "the", "to", "with"))
 _NEGATING_PREFIXES = ("non", "anti", "un", "in", "dis", "de", "counter", "pre", "post", "pro")
+_ROUNDING = 0.001  # far more than products of vectors of length 1 can differ between float32 and float64
+PackedTag = tuple[int, str, bytes]  # tag id, name, vector of length 1 as stored
 TagBits = tuple[int, bytes]  # tag id, signs of its vector; a plain tuple, because thousands are read at once
 
 
@@ -62,8 +64,9 @@ class TagCodes:
 
     def __init__(self, known: Iterable[TagBits]) -> None:
         self._new = list(known)
-        self._ids: Any = None  # a row each: of the id, and of the bits as bytes
-        self._bits: Any = None
+        self._count = 0  # of tags in the arrays, which have room for more
+        self._ids: Any = None
+        self._words: Any = None  # a column for each tag: its bits, in words of 64
 
     def add(self, tag_id: int, code: bytes) -> None:
         self._new.append((tag_id, code))
@@ -73,22 +76,53 @@ class TagCodes:
         import numpy
 
         self._join_new(len(code))
-        different = numpy.bitwise_count(self._bits ^ numpy.frombuffer(code, numpy.uint8)).sum(axis=1)
+        words = self._words[:, : self._count] ^ _to_words([code])
+        different = numpy.bitwise_count(words).sum(axis=0, dtype=numpy.uint16)
         possible = numpy.flatnonzero(different <= _MAX_DIFFERENT * 8 * len(code))
         best = possible[numpy.argsort(different[possible], kind="stable")[:RESCORE_COUNT]]
         return [int(tag_id) for tag_id in self._ids[best]]
 
     def _join_new(self, size: int) -> None:
         """Add what is new to the arrays; codes of another size are of another model."""
-        import numpy
-
         fitting = [(tag_id, code) for tag_id, code in self._new if len(code) == size]
         self._new = []
-        if fitting or self._ids is None:
-            ids = numpy.array([tag_id for tag_id, _ in fitting], numpy.int64)
-            bits = numpy.frombuffer(b"".join(code for _, code in fitting), numpy.uint8).reshape(-1, size)
-            self._ids = ids if self._ids is None else numpy.concatenate([self._ids, ids])
-            self._bits = bits if self._bits is None else numpy.concatenate([self._bits, bits])
+        count = self._count + len(fitting)
+        if self._ids is None or count > len(self._ids):
+            self._grow(size, 2 * count)
+        self._ids[self._count : count] = [tag_id for tag_id, _ in fitting]
+        self._words[:, self._count : count] = _to_words([code for _, code in fitting]) if fitting else 0
+        self._count = count
+
+    def _grow(self, size: int, room: int) -> None:
+        import numpy
+
+        ids, words = numpy.zeros(room, numpy.int64), numpy.zeros((-(-size // 8), room), numpy.uint64)
+        if self._ids is not None:
+            ids[: self._count], words[:, : self._count] = self._ids[: self._count], self._words[:, : self._count]
+        self._ids, self._words = ids, words
+
+
+def _to_words(codes: Sequence[bytes]) -> Any:
+    """Codes of one size as columns of words of 64 bits."""
+    import numpy
+
+    padded = b"".join(code + bytes(-len(code) % 8) for code in codes)
+    return numpy.frombuffer(padded, numpy.uint64).reshape(len(codes), -1).T
+
+
+def select_alike(vector: Vector, known: Iterable[PackedTag]) -> list[KnownTag]:
+    """Those tags that `find_same_meaning` has to compare, because they may be as close as it demands.
+
+    Most tags with similar signs are not, and unpacking a vector costs more than multiplying it.
+    """
+    import numpy
+
+    fitting = [tag for tag in known if len(tag[2]) == 4 * len(vector)]
+    if not fitting:
+        return []
+    vectors = numpy.frombuffer(b"".join(tag[2] for tag in fitting), "<f4").reshape(len(fitting), -1)
+    likely = numpy.flatnonzero(vectors @ numpy.asarray(vector, numpy.float32) >= SAME_MEANING - _ROUNDING)
+    return [KnownTag(id_, name, unpack_vector(packed)) for id_, name, packed in (fitting[at] for at in likely)]
 
 
 def find_same_meaning(tag: str, vector: Vector, known: Iterable[KnownTag]) -> KnownTag | None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -20,6 +20,7 @@ _MAX_TAG_WORDS = 3  # words of a tag
 _TAG_LENGTH = 40
 _MIN_ABBREVIATION = 4  # mentions that a tag of two letters needs
 _MAX_CHARS = 120_000  # characters that are read
+_RECENT_WORDS = 16_384  # words whose forms are remembered: most words of a text were in others before
 _TITLE, _HEADING, _BODY, _ASIDE = 4.0, 2.0, 1.0, 0.25  # the weight of one mention
 _JOINER = "\ue000"  # joins the parts of names that begin with a common word: New York, San Marino
 _TOKEN = re.compile(rf"[^\W_]+(?:['’\-{_JOINER}][^\W_]+)*|[^\w\s]")
@@ -56,7 +57,7 @@ class _Phrase:
     raised: bool = False  # occurs in the title or a heading
     capitals: int = 0
     inside: int = 0  # mentions that do not begin a sentence
-    forms: Counter[str] = field(default_factory=Counter)
+    forms: dict[str, int] = field(default_factory=dict)  # its spellings, with how often each occurs
     places: set[int] = field(default_factory=set)
 
 
@@ -78,8 +79,10 @@ def find_topics(blocks: Sequence[Block], title: str | None, language: str | None
                 distinct.append(phrase)
         return [Topic(phrase, round(max(0.4, 0.8 - 0.08 * rank), 2)) for rank, phrase in enumerate(distinct[:limit])]
     phrases = _count_phrases(blocks, title, language)
-    scores = {keys: _score(counts, language) for keys, counts in phrases.items()}
-    ranked = [keys for keys in scores if scores[keys] > 0 and _recurs(phrases[keys], blocks, has_language(language))]
+    language_known = has_language(language)
+    recurring = [keys for keys, counts in phrases.items() if _recurs(counts, blocks, language_known)]
+    scores = {keys: _score(phrases[keys], language) for keys in recurring}
+    ranked = [keys for keys in recurring if scores[keys] > 0]
     ranked.sort(key=lambda keys: (-scores[keys], phrases[keys].first))
     chosen = _distinct(ranked, limit)
     if not chosen:
@@ -120,7 +123,8 @@ def _count_phrases(blocks: Sequence[Block], title: str | None, language: str | N
             phrase.weight += weight
             phrase.body += weight == _BODY
             phrase.raised = phrase.raised or weight > _BODY
-            phrase.forms[" ".join(form)] += 1
+            spelling = " ".join(form)
+            phrase.forms[spelling] = phrase.forms.get(spelling, 0) + 1
             if not begins:
                 phrase.inside += 1
                 phrase.capitals += form[-1][:1].isupper()
@@ -133,7 +137,7 @@ def _phrases_in(text: str, empty: frozenset[str]) -> Iterator[tuple[tuple[str, .
     run: list[str] = []
     at_start = True
     begins = True
-    for token in [*_TOKEN.findall(_JOINED_NAME.sub(lambda name: name[0][:-1] + _JOINER, RUNS.sub(" . ", text))), "."]:
+    for token in [*_TOKEN.findall(_JOINED_NAME.sub(lambda name: name[0][:-1] + _JOINER, _part_runs(text))), "."]:
         if _is_meaningful(token, empty):
             if not run:
                 begins = at_start
@@ -147,6 +151,12 @@ def _phrases_in(text: str, empty: frozenset[str]) -> Iterator[tuple[tuple[str, .
         at_start = token in ".!?:" if not token[0].isalnum() else False
 
 
+def _part_runs(text: str) -> str:
+    """The text without runs of unspaced script, each of which ends a phrase."""
+    return text if text.isascii() else RUNS.sub(" . ", text)
+
+
+@functools.lru_cache(_RECENT_WORDS)
 def _is_meaningful(token: str, empty: frozenset[str]) -> bool:
     plain = token.lower().replace("’", "'")
     plain = plain.removesuffix("'s")
@@ -162,6 +172,7 @@ def _is_meaningful(token: str, empty: frozenset[str]) -> bool:
     return plain[0].isalpha() and "'" not in plain
 
 
+@functools.lru_cache(_RECENT_WORDS)
 def _comparison_form(word: str, language: str | None) -> str:
     plain = fold(word).replace("’", "'").removesuffix("'s")
     if language in _PLURALS and len(plain) > 3 and plain.endswith("s") and not plain.endswith(("ss", "us", "is")):
@@ -189,7 +200,7 @@ def _recurs(phrase: _Phrase, blocks: Sequence[Block], language_known: bool) -> b
 
 
 def _score(phrase: _Phrase, language: str | None) -> float:
-    last = phrase.forms.most_common(1)[0][0].rpartition(" ")[2]
+    last = max(phrase.forms, key=phrase.forms.__getitem__).rpartition(" ")[2]
     if not is_nounlike(last.lower(), language):
         return 0.0
     score = math.log1p(phrase.weight) * (1.0, 1.35, 1.45)[len(phrase.keys) - 1]
@@ -228,7 +239,7 @@ def _strip_korean_endings(phrase: str) -> str:
 
 
 def _to_tag(phrase: _Phrase, language: str | None) -> str:
-    form = phrase.forms.most_common(1)[0][0]
+    form = max(phrase.forms, key=phrase.forms.__getitem__)
     if language == "de":
         bases = [form.removesuffix(end) for end in ("es", "s") if form.endswith(end)]  # the genitive
         form = next((base for base in bases if base in phrase.forms), form)

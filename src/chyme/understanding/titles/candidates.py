@@ -147,7 +147,7 @@ def _occurs_in(title: str, text: str) -> bool:
 
 def text_comparison_key(text: str) -> str:
     """The form of a longer text in which titles are searched."""
-    return "".join(letter for letter in text.casefold() if letter.isalnum())
+    return "".join(filter(str.isalnum, text.casefold()))
 
 
 def _from_text(source: SourceText, mime: str) -> Iterator[Title]:
@@ -234,7 +234,7 @@ def _continues(line: str, following: str) -> bool:
     if not following or len(line) + len(following) > 120 or _NO_TITLE.search(following):
         return False
     last = line.rpartition(" ")[2].lower()
-    ends_open = " " in line and last in function_words("en") | function_words("de")
+    ends_open = " " in line and (last in function_words("en") or last in function_words("de"))
     return ends_open or (line.isupper() and following.isupper())
 
 

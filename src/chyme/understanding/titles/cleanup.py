@@ -20,6 +20,7 @@ _NAME_LENGTH = 60  # characters of a company's name
 _LEADERS = re.compile(
     r"(?:\s*[._·…]{3,}\s*\d*|\s+(?:page|seite|p\.|s\.)\s*\d{1,4}(?:\s*(?:of|von|/)\s*\d{1,4})?)$", re.I
 )
+_LEADER_MARKS = "._·…"
 _FILLED_IN = re.compile(r"[_.]{3,}")
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 _LETTER = re.compile(r"[^\W\d_]")
@@ -86,7 +87,11 @@ def strip_markup(stem: str) -> str:
 
 def clean_title(text: str, around: str, site: str = "") -> str:
     """The title on one line. `around` is the text it belongs to; `site` is removed from its end, where pages add it."""
-    line = " ".join(_FILLED_IN.sub(" ", _LEADERS.sub("", text)).split())
+    if text.rstrip()[-1:].isdecimal() or text.rstrip()[-1:] in _LEADER_MARKS:
+        text = _LEADERS.sub("", text)
+    if "_" in text or ".." in text:
+        text = _FILLED_IN.sub(" ", text)
+    line = " ".join(text.split())
     line = line.replace("\u00ad", "")
     if site and len(line) > len(site) + 8 and line.casefold().endswith(site.casefold()):
         line = line[: -len(site)].rstrip(" |-–—·:»")
@@ -137,8 +142,9 @@ def same_words(title: str, other: str) -> bool:
 
 def comparison_key(text: str) -> str:
     """The letters and digits of a title in lower case, for comparing titles."""
-    folded = unicodedata.normalize("NFKC", text[:1000]).casefold()
-    return "".join(letter for letter in folded if letter.isalnum())
+    beginning = text[:1000]
+    folded = (beginning if beginning.isascii() else unicodedata.normalize("NFKC", beginning)).casefold()
+    return "".join(filter(str.isalnum, folded))
 
 
 def is_file_name(title: str) -> bool:
@@ -157,7 +163,9 @@ def is_junk(title: str, generator: str = "") -> bool:
         return True
     if letters < 0.4 * len(line.replace(" ", "")):
         return True
-    return any(pattern.search(line) for pattern in (_NUMBERED, _HEX, _UNFILLED, _ADDRESS))
+    if any(pattern.match(line) for pattern in (_NUMBERED, _HEX, _ADDRESS)):
+        return True
+    return _UNFILLED.search(line) is not None
 
 
 def is_company(line: str) -> bool:
