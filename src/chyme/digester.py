@@ -123,7 +123,9 @@ class Inputs:
     file_name: bool = False  # True: the file's name is part of its input
 
 
-FAMILIES = frozenset({"text", "parsers", "pictures", "pages", "media", "speech", "web", "embedding", "meaning"})
+FAMILIES = frozenset(
+    {"text", "words", "parsers", "pictures", "pages", "media", "speech", "web", "embedding", "meaning"}
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -87,9 +87,8 @@ def test_small_texts_share_a_place_where_all_digesters_gather_them(bench: Open, 
     notes = [vault.drop(f"{n}.txt", f"note {n}") for n in range(20)]
     supervise(vault, concurrency=3)
     try:
-        in_flight = vault.coordinator.in_flight
-        wait_until(lambda: len(in_flight.files()) == 3 * LIGHT_FILES)
-        assert sum(vault.digest(note, "text")[0] == "in-progress" for note in notes) == 3 * LIGHT_FILES
+        wait_until(lambda: sum(vault.digest(note, "text")[0] == "in-progress" for note in notes) == 3 * LIGHT_FILES)
+        assert len(vault.coordinator.in_flight.files()) == 3 * LIGHT_FILES
     finally:
         gate.open.set()
     wait_until(lambda: all(vault.digest(note, "text")[0] == "completed" for note in notes))

@@ -149,7 +149,7 @@ class Digestion:
         if only_files is None:  # a process that digests only a few files leaves jobs to others
             self._job_thread.start()
         if follow:
-            self._prepare_children()
+            self.runner.preload(["words", "text"])
             self.watcher.start()
             self._housekeeping.start()
         self.scheduler.start()
@@ -170,8 +170,8 @@ class Digestion:
             self._housekeeping.join()
 
     def _prepare_children(self) -> None:
-        """Load what every file needs, so that the first file after a rest does not wait for it."""
-        self.runner.preload(["text"])
+        """Load what every file needs to be found by its words, so that the first one after a rest does not wait."""
+        self.runner.preload(["words"])
 
     def _record_attempt(self, attempt: AttemptResult) -> None:
         """Count an attempt; with the setting keep_links, keep the links of a text that was read."""
@@ -282,7 +282,10 @@ PER_CORE = {"web": 2}  # they mostly wait for web servers
 
 
 # Families that share their children: what they load is small, or shared with the template anyway.
-POOLS = {"text": "text", "embedding": "text", "meaning": "text", "parsers": "documents", "pages": "documents"}
+POOLS = {
+    **dict.fromkeys(("text", "words", "embedding", "meaning"), "text"),
+    **dict.fromkeys(("parsers", "pages"), "documents"),
+}
 
 
 def _make_families(settings: Settings) -> dict[str, Family]:
@@ -290,6 +293,7 @@ def _make_families(settings: Settings) -> dict[str, Family]:
     families = {
         "parsers": ("parser", 768 * MB),
         "text": ("text", 512 * MB),
+        "words": ("text", 512 * MB),
         "pictures": ("picture", 1024 * MB),
         "pages": ("page", 768 * MB),
         "media": ("media", 256 * MB),
@@ -308,7 +312,8 @@ def _make_families(settings: Settings) -> dict[str, Family]:
             may_connect=family == "web",
             pool=POOLS.get(family, ""),
             waits=family == "web",
-            quick=family == "text",
+            quick=family in ("text", "words"),
+            light=family == "words",
         )
         for family, (name, growth) in families.items()
     }

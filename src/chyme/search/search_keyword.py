@@ -44,7 +44,7 @@ class SearchKeyword(Digester):
         "url-crawl-summary",
     )
     inputs = Inputs(forms=SEARCHED_FORMS, artifacts=False)
-    runs = Runs(quick=True, gathers=True)
+    runs = Runs(family="words", quick=True, gathers=True)
 
     def __init__(self, text_limit: int = TEXT_LIMIT) -> None:
         self._text_limit = text_limit

@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from chyme.core.children.places import Family, Places, choose_surplus
+from chyme.core.children.places import Family, IdleChild, Places, choose_surplus
 
 GIGABYTE = 1 << 30
 FAMILIES = {
@@ -45,22 +45,28 @@ def test_without_a_number_of_cores_only_the_families_limit_their_tasks() -> None
 
 
 def test_children_that_wait_are_not_counted_against_the_cores() -> None:
-    assert Places(FAMILIES, cores=2).max_living == 2 + 1 + 4
+    assert Places(FAMILIES, cores=2).max_living == 2 + 1
+
+
+WAITS, COMPUTES = IdleChild(10, waits=True), IdleChild(10, waits=False)
 
 
 @pytest.mark.parametrize(
     ("idle", "living", "max_living", "used", "budget", "expected"),
     [
-        ([10, 10], 3, None, 100, None, 0),
-        ([10, 10], 3, 4, 100, None, 0),
-        ([10, 10], 4, 4, 100, None, 1),  # room for one more
-        ([10, 10], 3, None, 100, 95, 1),
-        ([10, 10], 3, None, 100, 85, 2),
-        ([10, 10], 3, None, 100, 50, 2),  # all of them, and it is still too much
-        ([], 3, 3, 100, 50, 0),
+        ([COMPUTES, COMPUTES], 3, None, 100, None, []),
+        ([COMPUTES, COMPUTES], 3, 4, 100, None, []),
+        ([COMPUTES, COMPUTES], 4, 4, 100, None, [0]),  # room for one more
+        ([WAITS, COMPUTES], 4, 4, 100, None, [1]),  # one that waits takes no room
+        ([WAITS, WAITS], 4, 4, 100, None, []),
+        ([COMPUTES, COMPUTES], 3, None, 100, 95, [0]),
+        ([WAITS, COMPUTES], 3, None, 100, 95, [0]),  # but memory
+        ([COMPUTES, COMPUTES], 3, None, 100, 85, [0, 1]),
+        ([COMPUTES, COMPUTES], 3, None, 100, 50, [0, 1]),  # all of them, and it is still too much
+        ([], 3, 3, 100, 50, []),
     ],
 )
 def test_idle_children_end_until_there_is_room(
-    idle: list[int], living: int, max_living: int | None, used: int, budget: int | None, expected: int
+    idle: list[IdleChild], living: int, max_living: int | None, used: int, budget: int | None, expected: list[int]
 ) -> None:
     assert choose_surplus(idle, living, max_living, used, budget) == expected

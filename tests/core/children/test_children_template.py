@@ -7,6 +7,7 @@ import os
 import signal
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -159,6 +160,22 @@ def test_it_is_loaded_in_advance_again_after_the_template_ended(world: World) ->
     runner.preload(["text"])
 
     wait_until(lambda: world.launcher.template.has(stock))
+
+
+LIGHT = {"text": replace(FAMILY, pool="texts"), "words": replace(FAMILY, pool="texts", light=True)}
+
+
+def test_a_light_task_does_not_wait_for_what_others_share(world: World) -> None:
+    runner = world.runner(families=LIGHT)
+
+    first = world.show(runner, "words")
+    full = world.show(runner, "text")
+
+    assert (first["by"], first["families"]) == (world.template, [])
+    assert full["families"] == ["text", "words"]
+    assert full["pid"] != first["pid"]  # it lacks what the other needs
+    wait_until(lambda: gone(first["pid"]))  # full ones start at once now
+    assert world.show(runner, "words")["pid"] == full["pid"]
 
 
 def test_the_template_ends_when_it_is_closed(world: World) -> None:

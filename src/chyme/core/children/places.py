@@ -20,6 +20,7 @@ class Family:
     pool: str = ""  # families of one pool share their children; empty: it has its own
     waits: bool = False  # it mostly waits for other hosts, so it needs no core
     quick: bool = False  # takes milliseconds: one such task may run when every core is busy
+    light: bool = False  # needs nothing that is loaded in advance for its pool, so it need not wait for that
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,22 +43,30 @@ class Places:
 
     @property
     def max_living(self) -> int | None:
-        """How many children may live, idle ones included; more are ended before another starts."""
-        if self.cores is None:
-            return None
-        return self.cores + 1 + sum(family.count for family in self.families.values() if family.waits)
+        """How many children that compute may live, idle ones included; more are ended before another starts."""
+        return None if self.cores is None else self.cores + 1
 
 
-def choose_surplus(idle: Sequence[int], living: int, max_living: int | None, used: int, budget: int | None) -> int:
-    """How many idle children to end before another task starts. `idle` holds their memory, the longest idle first.
+@dataclass(frozen=True, slots=True)
+class IdleChild:
+    """A child without a task."""
 
-    There must be room for one more child, and all children together must fit their budget.
+    memory: int
+    waits: bool  # it takes the place of no child that computes
+
+
+def choose_surplus(
+    idle: Sequence[IdleChild], living: int, max_living: int | None, used: int, budget: int | None
+) -> list[int]:
+    """Which idle children, the longest idle first, to end before another task starts: their positions.
+
+    There must be room for one more child that computes, and all children together must fit their budget.
     """
-    ended = 0
-    for memory in idle:
-        crowded = max_living is not None and living - ended >= max_living
-        if not crowded and (budget is None or used <= budget):
-            break
-        used -= memory
-        ended += 1
+    ended: list[int] = []
+    for position, child in enumerate(idle):
+        crowded = max_living is not None and living >= max_living and not child.waits
+        if crowded or (budget is not None and used > budget):
+            ended.append(position)
+            used -= child.memory
+            living -= not child.waits
     return ended

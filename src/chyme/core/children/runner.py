@@ -14,7 +14,7 @@ from typing import TypeVar
 from chyme.core.children.child import Child, ChildConfig, ChildNotStarted
 from chyme.core.children.isolation import Isolation
 from chyme.core.children.launcher import ChildLauncher, shared_launcher
-from chyme.core.children.places import Family, Places, choose_surplus
+from chyme.core.children.places import Family, IdleChild, Places, choose_surplus
 from chyme.core.children.process import read_memory
 from chyme.core.children.slot import CLOSED, Slot
 from chyme.core.children.task import MAX_BATCH_TASKS, Answer, Task
@@ -100,8 +100,9 @@ class Runner:
 
     def preload(self, families: Iterable[str]) -> None:
         """Load what children of these families share, without waiting for it."""
-        for pool in sorted({self._pool_of(family) for family in families}):
-            self._launcher.preload(self.stock(pool))
+        stocks = [self.stock(family) for family in families]
+        for stock in sorted(stocks, key=lambda stock: len(stock.families)):
+            self._launcher.preload(stock)
 
     def run(
         self,
@@ -224,12 +225,14 @@ class Runner:
             slot = self._idle_slot(turn.family)
             others = [other for other in self._idle_slots() if other is not slot]
             used = self._memory_used() if self._memory_bytes is not None else 0
-            sizes = [other.own_memory() for other in others]
-            # A child that is used again takes no new place.
-            living = sum(not other.ending for other in self._slots) - (slot is not None)
-            count = choose_surplus(sizes, living, self._places.max_living, used, self._memory_bytes)
-            surplus += _mark_ending(others[:count])
-            too_much = self._memory_bytes is not None and used - sum(sizes[:count]) > self._memory_bytes
+            idle = [IdleChild(other.own_memory(), self._waits(other.family)) for other in others]
+            # A child that is used again takes no new place, nor does one that only waits.
+            living = sum(not other.ending and not self._waits(other.family) for other in self._slots)
+            living -= slot is not None or self._waits(turn.family)
+            chosen = choose_surplus(idle, living, self._places.max_living, used, self._memory_bytes)
+            surplus += _mark_ending(others[position] for position in chosen)
+            freed = sum(idle[position].memory for position in chosen)
+            too_much = self._memory_bytes is not None and used - freed > self._memory_bytes
             if too_much and self._running.total():
                 break  # it waits until others have ended: better slow than swapped out
             if slot is None:
@@ -239,7 +242,7 @@ class Runner:
             self._running[turn.family] += 1
             self._waiting.remove(turn)
             turn.granted.set_result(slot)
-        return surplus
+        return surplus + _mark_ending(slot for slot in self._idle_slots() if self._is_outdone(slot))
 
     def _idle_slots(self) -> list[Slot]:
         """Slots with an idle child, the longest idle first."""
@@ -248,14 +251,27 @@ class Runner:
 
     def _idle_slot(self, family: str) -> Slot | None:
         """The child of the family's pool that was used last: it is warm, the others may go idle."""
-        pool = self._pool_of(family)
-        return next((slot for slot in reversed(self._idle_slots()) if self._pool_of(slot.family) == pool), None)
+        pool, light = self._pool_of(family), self._families[family].light
+        fitting = (slot for slot in reversed(self._idle_slots()) if self._pool_of(slot.family) == pool)
+        return next((slot for slot in fitting if light or not slot.light), None)
+
+    def _is_outdone(self, slot: Slot) -> bool:
+        """Whether its child lacks what children of its pool share, and others that have it can be started at once."""
+        return slot.light and self._launcher.template.has(self._full_stock(slot.family))
+
+    def _waits(self, family: str) -> bool:
+        return self._families[family].waits
 
     def _pool_of(self, family: str) -> str:
         return self._families[family].pool or family
 
-    def stock(self, pool: str) -> Stock:
-        """What children of this pool share."""
+    def stock(self, family: str) -> Stock:
+        """What a child for this family shares with others."""
+        full = self._full_stock(family)
+        return replace(full, families=()) if self._families[family].light else full
+
+    def _full_stock(self, family: str) -> Stock:
+        pool = self._pool_of(family)
         families = tuple(name for name in self._families if self._pool_of(name) == pool)
         return Stock(self._preload, self._child_config.config, families)
 
@@ -289,7 +305,10 @@ class Runner:
 
     def start_child(self, slot: Slot) -> Child:
         """Start a child for this slot; ChildNotStarted or ChymeError if that fails."""
-        family, stock = self._families[slot.family], self.stock(self._pool_of(slot.family))
+        family, stock = self._families[slot.family], self._full_stock(slot.family)
+        slot.light = family.light and not self._launcher.template.has(stock)
+        if slot.light:
+            stock = self.stock(slot.family)
         server = self._connection_server if family.may_connect else None
         try:
             child = self._launcher.start_child(
