@@ -178,6 +178,15 @@ def test_a_light_task_does_not_wait_for_what_others_share(world: World) -> None:
     assert world.show(runner, "words")["pid"] == full["pid"]
 
 
+def test_a_task_goes_to_the_child_that_has_served_its_family(world: World) -> None:
+    families = {name: replace(FAMILY, pool="documents") for name in ("parsers", "pages")}
+    runner = world.runner(families=families)
+    parsing, drawing = world.show_all(runner, ["parsers", "pages"])  # at once, so two children
+
+    for family, before in [("pages", drawing), ("parsers", parsing), ("parsers", parsing), ("pages", drawing)]:
+        assert world.show(runner, family)["pid"] == before["pid"]
+
+
 def test_the_template_ends_when_it_is_closed(world: World) -> None:
     world.show(world.runner())
     pid = world.template

@@ -58,12 +58,14 @@ class IdleChild:
 def choose_surplus(
     idle: Sequence[IdleChild], living: int, max_living: int | None, used: int, budget: int | None
 ) -> list[int]:
-    """Which idle children, the longest idle first, to end before another task starts: their positions.
+    """Which idle children to end before another task starts: their positions.
 
-    There must be room for one more child that computes, and all children together must fit their budget.
+    There must be room for one more child that computes, and all children together must fit their budget. The smallest
+    end first: a large one would have to load its model, or start LibreOffice, again.
     """
     ended: list[int] = []
-    for position, child in enumerate(idle):
+    for position in sorted(range(len(idle)), key=lambda position: idle[position].memory):
+        child = idle[position]
         crowded = max_living is not None and living >= max_living and not child.waits
         if crowded or (budget is not None and used > budget):
             ended.append(position)

@@ -239,6 +239,7 @@ class Runner:
                 slot = Slot(self, turn.family)
                 self._slots.append(slot)
             slot.family, slot.idle_since = turn.family, None
+            slot.served.add(turn.family)
             self._running[turn.family] += 1
             self._waiting.remove(turn)
             turn.granted.set_result(slot)
@@ -250,10 +251,15 @@ class Runner:
         return sorted(idle, key=lambda slot: slot.idle_since or 0.0)
 
     def _idle_slot(self, family: str) -> Slot | None:
-        """The child of the family's pool that was used last: it is warm, the others may go idle."""
+        """A child of the family's pool: best one that has loaded what this family needs and others do not, then the
+        one that was used last, so that the others may go idle."""
         pool, light = self._pool_of(family), self._families[family].light
-        fitting = (slot for slot in reversed(self._idle_slots()) if self._pool_of(slot.family) == pool)
-        return next((slot for slot in fitting if light or not slot.light), None)
+        fitting = [slot for slot in reversed(self._idle_slots()) if self._pool_of(slot.family) == pool]
+        return min(
+            (slot for slot in fitting if light or not slot.light),
+            key=lambda slot: (family not in slot.served, len(slot.served)),
+            default=None,
+        )
 
     def _is_outdone(self, slot: Slot) -> bool:
         """Whether its child lacks what children of its pool share, and others that have it can be started at once."""
@@ -306,6 +312,7 @@ class Runner:
     def start_child(self, slot: Slot) -> Child:
         """Start a child for this slot; ChildNotStarted or ChymeError if that fails."""
         family, stock = self._families[slot.family], self._full_stock(slot.family)
+        slot.served = {slot.family}
         slot.light = family.light and not self._launcher.template.has(stock)
         if slot.light:
             stock = self.stock(slot.family)

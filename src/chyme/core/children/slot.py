@@ -35,6 +35,7 @@ class Slot:
         self.family = family  # of its present or last task
         self.idle_since: float | None = None  # None while a caller has it
         self.ending = False
+        self.served: set[str] = set()  # families of the tasks of its child
         self.light = False  # its child was copied before the template had loaded what its pool shares
         self._starter = starter
 
