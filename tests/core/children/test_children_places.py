@@ -63,7 +63,7 @@ WAITS, COMPUTES = IdleChild(10, waits=True), IdleChild(10, waits=False)
         ([WAITS, COMPUTES], 3, None, 100, 95, [0]),  # but memory
         ([COMPUTES, COMPUTES], 3, None, 100, 85, [0, 1]),
         ([COMPUTES, COMPUTES], 3, None, 100, 50, [0, 1]),  # all of them, and it is still too much
-        ([IdleChild(20, waits=False), COMPUTES], 4, 4, 100, None, [1]),  # the smaller one is sooner loaded again
+        ([IdleChild(GIGABYTE, waits=False), COMPUTES], 4, 4, 100, None, [1]),  # the smaller one is sooner loaded again
         ([], 3, 3, 100, 50, []),
     ],
 )

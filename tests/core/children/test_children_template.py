@@ -219,7 +219,9 @@ def test_no_more_children_live_than_cores_and_one(world: World) -> None:
     for name in names:
         world.show(runner, name)
 
-    assert [child.family for child in runner.snapshot().children] == ["pages", "media"]
+    living = [child.family for child in runner.snapshot().children]
+    assert len(living) == 2  # which of the idle ones ended depends on their memory
+    assert living[-1] == "media"
 
 
 def test_idle_children_end_when_all_together_use_too_much_memory(world: World) -> None:

@@ -47,6 +47,9 @@ class Places:
         return None if self.cores is None else self.cores + 1
 
 
+ALIKE = 32 << 20  # bytes; children whose memory differs by less are as good as each other
+
+
 @dataclass(frozen=True, slots=True)
 class IdleChild:
     """A child without a task."""
@@ -61,10 +64,11 @@ def choose_surplus(
     """Which idle children to end before another task starts: their positions.
 
     There must be room for one more child that computes, and all children together must fit their budget. The smallest
-    end first: a large one would have to load its model, or start LibreOffice, again.
+    end first, of two alike the one that was idle longer (`idle` begins with it): a large one would have to load its
+    model, or start LibreOffice, again.
     """
     ended: list[int] = []
-    for position in sorted(range(len(idle)), key=lambda position: idle[position].memory):
+    for position in sorted(range(len(idle)), key=lambda position: idle[position].memory // ALIKE):
         child = idle[position]
         crowded = max_living is not None and living >= max_living and not child.waits
         if crowded or (budget is not None and used > budget):
