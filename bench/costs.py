@@ -98,7 +98,7 @@ def _measure_demo(vault: Path, compare: Tell) -> None:
     _age(vault)
     ran, peak, _ = _watch(lambda: digest(vault))
     compare(Figure("demo vault", ran.cpu, "s CPU", f"{ran.wall:.1f} s wall"))
-    compare(Figure("… peak memory of all processes", peak / 2**20, "MB PSS", "demo vault"))
+    compare(Figure("… peak memory of its processes", peak / 2**20, "MB PSS", "demo vault"))
 
 
 def _measure_server(vault: Path, compare: Tell) -> None:
