@@ -7,6 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +55,7 @@ def measure(sizes: Sizes, folder: Path, tell: Tell) -> None:
     spent, theirs = 0.0, 0.0
     for name in names:
         truth = (PAGES / name).with_suffix(".txt").read_text(encoding="utf-8")
-        mine, other = _timed(lambda: _ours(engine, PAGES / name)), _timed(lambda: _theirs(plain, PAGES / name))  # noqa: B023
+        mine, other = _timed(partial(_ours, engine, PAGES / name)), _timed(partial(_theirs, plain, PAGES / name))
         spent, theirs = spent + mine.seconds, theirs + other.seconds
         error = cer(mine.text, truth)
         remark(
@@ -78,7 +79,7 @@ def _measure_receipts(engine: OcrEngine, tell: Tell) -> None:
     if not paths:
         warn(f"{CORPUS / 'receipts'} is absent; receipts are skipped")
         return
-    reads = [_timed(lambda: _ours(engine, path)) for path in paths]  # noqa: B023
+    reads = [_timed(partial(_ours, engine, path)) for path in paths]
     truths = [path.with_suffix(".txt").read_text(encoding="utf-8").lower() for path in paths]
     texts = [read.text.replace(CELL, " ").lower() for read in reads]
     pairs, count = list(zip(texts, truths, strict=True)), len(paths)

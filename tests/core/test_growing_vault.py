@@ -10,7 +10,7 @@ from sqlite3 import Connection
 
 import pytest
 
-from chyme.core.store import digest_queue, digests, files, removed_digesters
+from chyme.core.store import digest_queue, digests, files, removed_digesters, row_ids
 from chyme.core.store.sqlite.database import Database
 from chyme.model import Kind, Seen, Stamp
 
@@ -114,9 +114,9 @@ def test_looking_for_removed_outputs_costs_nothing_while_there_are_none(database
 
 
 def test_ids_of_new_rows_stand_together_and_are_valid() -> None:
-    earlier = list(digests.new_ids(50))
+    earlier = list(row_ids.new_ids(50))
     time.sleep(0.002)
-    later = list(digests.new_ids(50))
+    later = list(row_ids.new_ids(50))
 
     assert max(earlier) < min(later)
     parsed = [uuid.UUID(id_) for id_ in earlier + later]

@@ -4,25 +4,14 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from embedded_files import NOW, add_digest, add_file, embed, embedder, plan_of
 
 from chyme.application.consistency_checks import find_problems
-from chyme.core.store.sqlite.database import Database, connect
 from chyme.search.tables import embedders, vectors
 
 NONE_SERVES = "embedders of which not exactly one serves"
-
-
-@pytest.fixture
-def db(tmp_path: Path) -> Iterator[sqlite3.Connection]:
-    Database(tmp_path).close()
-    db = connect(tmp_path / "vault.db")
-    yield db
-    db.close()
 
 
 def test_the_first_embedder_serves_and_later_ones_wait(db: sqlite3.Connection) -> None:

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from embedded_files import NOW, add_document, add_file, plan_of
 
-from chyme.core.store.sqlite.database import Database, connect
 from chyme.model import Voice
 from chyme.search.tables import facets, keyword_queries
 from chyme.search.tables.facets import Facets
@@ -18,14 +15,6 @@ from chyme.speech.people.tables import people, voices
 EVERYTHING = keyword_queries.all_of([])
 NOTHING = Facets((), (), (), (), (), ())
 IN_2021 = 1_620_000_000
-
-
-@pytest.fixture
-def db(tmp_path: Path) -> Iterator[sqlite3.Connection]:
-    Database(tmp_path).close()
-    db = connect(tmp_path / "vault.db")
-    yield db
-    db.close()
 
 
 def add_voices(db: sqlite3.Connection, name: str | None, *file_ids: int) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import sqlite3
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -13,21 +12,13 @@ from embedded_files import add_document, add_file, plan_of
 
 from chyme.application import consistency_checks
 from chyme.core.store.sqlite import database as database_module
-from chyme.core.store.sqlite.database import FILE_NAME, Database, connect
+from chyme.core.store.sqlite.database import FILE_NAME, Database
 from chyme.model import Passage, Place
 from chyme.search.tables import facets, keyword_queries, passages
 from chyme.search.tables.keyword_queries import Condition, Scope
 
 EVERYTHING = keyword_queries.all_of([])
 DAY = 86_400
-
-
-@pytest.fixture
-def db(tmp_path: Path) -> Iterator[sqlite3.Connection]:
-    Database(tmp_path).close()
-    db = connect(tmp_path / "vault.db")
-    yield db
-    db.close()
 
 
 def write(db: sqlite3.Connection, file_id: int, *texts: str) -> list[int]:

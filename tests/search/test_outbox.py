@@ -3,29 +3,19 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
 from embedded_files import NOW, add_file, embed, embedder, passage, plan_of
 
 from chyme.application.consistency_checks import find_problems
 from chyme.core.store import files
-from chyme.core.store.sqlite.database import Database, connect
 from chyme.model import Stamp
 from chyme.search.searchable_texts import NameTerms
 from chyme.search.tables import embedders, engine_outbox, passages, vectors
 from chyme.search.tables.engine_outbox import ChangedFile
 
 KEYWORD = "search-keyword"
-
-
-@pytest.fixture
-def db(tmp_path: Path) -> Iterator[sqlite3.Connection]:
-    Database(tmp_path).close()
-    db = connect(tmp_path / "vault.db")
-    yield db
-    db.close()
 
 
 def clean(db: sqlite3.Connection) -> None:

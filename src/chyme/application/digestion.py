@@ -278,8 +278,7 @@ MAX_CHILDREN = {
     "embedding": 2,
     "meaning": 2,
 }  # each takes half a gigabyte; one long recording keeps all cores busy
-# Children of `web` mostly wait; each that draws pages starts a LibreOffice, which takes longer than to draw a page.
-PER_CORE = {"web": 2, "pages": 0.5}
+PER_CORE = {"web": 2}  # they mostly wait for web servers
 
 
 # Families that share their children: what they load is small, or shared with the template anyway.
@@ -321,7 +320,7 @@ def _make_families(settings: Settings) -> dict[str, Family]:
 
 
 def _default_children(family: str, cores: int) -> int:
-    wanted = max(1, int(cores * PER_CORE.get(family, 1)))
+    wanted = cores * PER_CORE.get(family, 1)
     return min(wanted, MAX_CHILDREN.get(family, wanted))
 
 

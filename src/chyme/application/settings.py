@@ -71,7 +71,7 @@ class Settings:
     parser_children: int = _setting(0, "How many child processes parse documents; 0 means one per core.")
     text_children: int = _setting(0, "How many child processes cut and index text; 0 means one per core.")
     picture_children: int = _setting(0, "How many child processes look at pictures; 0 means one per core.")
-    page_children: int = _setting(0, "How many child processes draw first pages; 0 means one for two cores.")
+    page_children: int = _setting(0, "How many child processes draw first pages; 0 means one per core.")
     media_children: int = _setting(0, "How many child processes listen to recordings and videos; 0 means one per core.")
     speech_children: int = _setting(0, "How many recordings are recognised at once; 0 means one per core, at most 4.")
     parser_memory_mb: int = _setting(3072, "Memory one parser task may use.")

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import functools
 import json
-import os
-import time
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from sqlite3 import Connection
 from typing import Any
 
 from chyme.core.store import digest_counts
+from chyme.core.store.row_ids import new_ids
 from chyme.model import Digest, Status
 
 _COLUMNS = ", ".join(Digest._fields)
@@ -45,18 +44,6 @@ def register(
     todo, skipped = (_insert_missing(db, rows[applies]) for applies in (True, False))
     if todo or skipped:
         digest_counts.add_registered(db, todo, skipped)
-
-
-def new_ids(count: int) -> Iterator[str]:
-    """Unique ids of new rows: UUIDs of version 7, which begin with the time.
-
-    New rows thus stand next to each other in the index of ids. Random ids would change another page of it each.
-    """
-    time_part = f"{time.time_ns() // 1_000_000 & 0xFFFF_FFFF_FFFF:012x}"
-    prefix, random_part = f"{time_part[:8]}-{time_part[8:]}-7", os.urandom(10 * count).hex()
-    for start in range(0, len(random_part), 20):
-        digits = random_part[start : start + 20]
-        yield f"{prefix}{digits[:3]}-{'89ab'[int(digits[3], 16) & 3]}{digits[4:7]}-{digits[7:19]}"
 
 
 def _insert_missing(db: Connection, rows: Sequence[tuple[object, ...]]) -> int:
