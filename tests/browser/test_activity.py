@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 from model_server import ModelServer, says
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 from plugin_package import install
 from running_chyme import RunningChyme
 from scripted_letter import GOOD, LETTER
-from visiting import DESKTOP, PHONE, House, check_a11y, eventually, layout_shift, served, visit
+from visiting import DESKTOP, PHONE, House, Visits, check_a11y, eventually, layout_shift, served
 
 pytestmark = pytest.mark.slow
 
@@ -169,9 +169,9 @@ def test_the_cost_of_models_is_displayed_and_a_provider_is_paused_and_resumed(tm
 
 @pytest.mark.parametrize("look", ["light", "dark"])
 @pytest.mark.parametrize("width", ["desktop", "phone"])
-def test_the_pages_fit_and_are_accessible(house: House, browser: Browser, look: str, width: str) -> None:
+def test_the_pages_fit_and_are_accessible(house: House, visits: Visits, look: str, width: str) -> None:
     viewport = PHONE if width == "phone" else DESKTOP
-    with visit(browser, viewport=viewport, color_scheme=look, is_mobile=width == "phone") as page:
+    with visits.visit(viewport=viewport, color_scheme=look, is_mobile=width == "phone") as page:
         for address in ("activity", "tags", "settings", "trash"):
             page.goto(f"{house.base}/{address}")
             expect(page.get_by_role("heading", level=1)).to_be_visible()

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import expect
 from running_chyme import RunningChyme
-from visiting import DESKTOP, PHONE, House, check_a11y, served, visit
+from visiting import DESKTOP, PHONE, House, Visits, check_a11y, served
 
 pytestmark = pytest.mark.slow
 
@@ -33,9 +33,9 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
 
 @pytest.mark.parametrize("look", ["light", "dark"])
 @pytest.mark.parametrize("width", ["desktop", "phone"])
-def test_cards_of_notes_show_their_first_lines(house: House, browser: Browser, look: str, width: str) -> None:
+def test_cards_of_notes_show_their_first_lines(house: House, visits: Visits, look: str, width: str) -> None:
     phone = width == "phone"
-    with visit(browser, viewport=PHONE if phone else DESKTOP, color_scheme=look, is_mobile=phone) as page:
+    with visits.visit(viewport=PHONE if phone else DESKTOP, color_scheme=look, is_mobile=phone) as page:
         page.goto(f"{house.base}/?sort=name&dir=up")
         excerpts = {
             name: page.locator(f'[data-path="{name}"] .tile-excerpt')

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 from running_chyme import SAMPLES, RunningChyme
-from visiting import DESKTOP, PHONE, House, check_a11y, served, visit
+from visiting import DESKTOP, PHONE, House, Visits, check_a11y, served
 
 pytestmark = pytest.mark.slow
 
@@ -26,9 +26,9 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
 
 @pytest.mark.parametrize("look", ["light", "dark"])
 @pytest.mark.parametrize("width", ["desktop", "phone"])
-def test_the_words_of_a_hit_are_marked_on_its_page(house: House, browser: Browser, look: str, width: str) -> None:
+def test_the_words_of_a_hit_are_marked_on_its_page(house: House, visits: Visits, look: str, width: str) -> None:
     phone = width == "phone"
-    with visit(browser, viewport=PHONE if phone else DESKTOP, color_scheme=look, is_mobile=phone) as page:
+    with visits.visit(viewport=PHONE if phone else DESKTOP, color_scheme=look, is_mobile=phone) as page:
         page.goto(f"{house.base}/?q=tenant")
         page.locator('[data-path="contract.pdf"] .passage').first.click()
         layer = page.locator("[data-word-boxes]")

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-from playwright.sync_api import Browser, ConsoleMessage, Page
+from playwright.sync_api import Browser, ConsoleMessage, Error, Page, Request
 from running_chyme import RunningChyme, Server, wait_until
 from waiting import AMPLE
 
@@ -18,6 +18,8 @@ AXE = files("axe_playwright_python").joinpath("axe.min.js")
 SERIOUS = ("serious", "critical")
 DESKTOP = {"width": 1280, "height": 800}
 PHONE = {"width": 390, "height": 844}
+SERVERS = ("http://127.0.0.1", "http://localhost")
+LOCAL = (*SERVERS, "data:", "blob:")
 
 
 @dataclass
@@ -89,33 +91,119 @@ def served(folder: Path, drop: Callable[[RunningChyme], object] = lambda _: None
         chyme.close()
 
 
-@contextmanager
-def visit(browser: Browser, **how: Any) -> Iterator[Page]:
-    """A page that fails at its end for every error on its console and every request to another host."""
-    context = browser.new_context(**how)
-    page = context.new_page()
-    page.set_default_timeout(AMPLE * 1000)  # milliseconds
-    wrong: list[str] = []
+class _Visitor:
+    """A page of a context of its own, with what went wrong on it since the last `begin`."""
 
-    def listen(message: ConsoleMessage) -> None:
+    def __init__(self, browser: Browser, **how: Any) -> None:
+        self.page = browser.new_context(**how).new_page()
+        self.page.set_default_timeout(AMPLE * 1000)  # milliseconds
+        self.page.on("console", self._listen)
+        self.page.on("pageerror", lambda error: self._wrong.append(str(error)))
+        self.page.on("request", self._watch)
+        self._viewport = how.get("viewport")
+        self._wrong: list[str] = []
+        self._origins: set[str] = set()
+        self._listeners: list[tuple[Any, Any]] = []
+        self._unchanged = True
+        self._watch_changes()
+        self.begin()
+
+    def begin(self) -> None:
+        self._wrong.clear()
+        self._origins.clear()
+        self.page.expected_errors = []  # type: ignore[attr-defined]  # parts of the texts of errors that a test provokes on purpose
+
+    def check(self) -> None:
+        expected = self.page.expected_errors  # type: ignore[attr-defined]
+        assert not [problem for problem in self._wrong if not any(part in problem for part in expected)], self._wrong
+
+    def clear(self) -> bool:
+        """Make the page like a new one for the next test; False if that cannot be done."""
+        if not self._unchanged or len(self._origins) > 1 or self.page.is_closed() or len(self.page.context.pages) > 1:
+            return False
+        page, context = self.page, self.page.context
+        for event, listener in self._listeners:
+            page.remove_listener(event, listener)
+        self._listeners.clear()
+        try:
+            page.unroute_all(behavior="ignoreErrors")
+            if page.url.startswith(SERVERS):
+                page.evaluate("localStorage.clear(); sessionStorage.clear()")
+            elif self._origins:
+                return False
+            context.clear_cookies()
+            context.clear_permissions()
+            if self._viewport:
+                page.set_viewport_size(self._viewport)
+            page.goto("about:blank")
+            session = context.new_cdp_session(page)
+            session.send("Page.resetNavigationHistory")
+            session.detach()
+        except Error:
+            return False
+        return True
+
+    def close(self) -> None:
+        self.page.context.close()
+
+    def _listen(self, message: ConsoleMessage) -> None:
         if message.type == "error":
-            wrong.append(f"{message.text} ({message.location.get('url', '')})")
+            self._wrong.append(f"{message.text} ({message.location.get('url', '')})")
 
-    page.on("console", listen)
-    page.on("pageerror", lambda error: wrong.append(str(error)))
-    page.on(
-        "request", lambda request: None if request.url.startswith(LOCAL) else wrong.append(f"asked for {request.url}")
-    )
-    page.expected_errors = []  # type: ignore[attr-defined]  # parts of the texts of errors that a test provokes on purpose
-    try:
-        yield page
-        expected = page.expected_errors  # type: ignore[attr-defined]
-        assert not [problem for problem in wrong if not any(part in problem for part in expected)], wrong
-    finally:
-        context.close()
+    def _watch(self, request: Request) -> None:
+        if not request.url.startswith(LOCAL):
+            self._wrong.append(f"asked for {request.url}")
+        if request.is_navigation_request():
+            self._origins.add("/".join(request.url.split("/", 3)[:3]))
+
+    def _watch_changes(self) -> None:
+        """Notice what a test adds to the page: listeners are removed again, the rest cannot be."""
+        page, on = self.page, self.page.on
+
+        def add_listener(event: Any, listener: Any) -> None:
+            self._listeners.append((event, listener))
+            on(event, listener)
+
+        def use_up(change: Callable[..., Any]) -> Callable[..., Any]:
+            def changed(*what: Any, **how: Any) -> Any:
+                self._unchanged = False
+                return change(*what, **how)
+
+            return changed
+
+        setattr(page, "on", add_listener)  # noqa: B010  (mypy: it is overloaded)
+        for name in ("add_init_script", "emulate_media", "expose_function", "expose_binding"):
+            setattr(page, name, use_up(getattr(page, name)))
 
 
-LOCAL = ("http://127.0.0.1", "http://localhost", "data:", "blob:")
+class Visits:
+    """Pages that are kept from one test to the next: each new one is a process of Chromium's that reads and compiles
+    every script again."""
+
+    def __init__(self, browser: Browser) -> None:
+        self._browser = browser
+        self._kept: dict[str, _Visitor] = {}
+
+    @contextmanager
+    def visit(self, **how: Any) -> Iterator[Page]:
+        """A page that fails at its end for every error on its console and every request to another host."""
+        key = repr(sorted(how.items()))
+        visitor = self._kept.pop(key, None) or _Visitor(self._browser, **how)
+        kept = False
+        try:
+            visitor.begin()
+            yield visitor.page
+            visitor.check()
+            kept = visitor.clear()
+        finally:
+            if kept:
+                self._kept[key] = visitor
+            else:
+                visitor.close()
+
+    def close(self) -> None:
+        for visitor in self._kept.values():
+            visitor.close()
 
 
 def script(page: Page, name: str) -> str:

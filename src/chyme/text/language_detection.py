@@ -1,21 +1,19 @@
 """Detects the language of a text, by py3langid and by its script.
 
-The model and numpy take some 90 MB and half a second, once per process: for child processes only.
+The model and numpy are loaded by child processes only.
 """
 
 from __future__ import annotations
 
-import io
-import math
 import re
-import struct
 import unicodedata
 from collections import Counter
 from functools import cache
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from chyme.core.package_versions import describe_versions
+from chyme.text.language_model import PACKAGE, load_identifier
 
 if TYPE_CHECKING:
     from py3langid.langid import LanguageIdentifier  # type: ignore[import-untyped]
@@ -57,13 +55,12 @@ _ISO_CODES = {
     "ext": "es", "ltg": "lv", "uzs": "uz", "sdh": "ku", "bs": "hr", "srl": "sr", "gug": "gn", "kik": "ki", "gcf": "ht",
     "gcr": "ht",
 }  # fmt: skip
-_HEADER_BYTES, _LENGTHS_AT = 30, 26  # of a member of a zip archive: its header, and where the name's length is
 _RUSSIAN_LETTERS, _UKRAINIAN_LETTERS = frozenset("ыэё"), frozenset("іїєґ")  # letters that Bulgarian and Serbian lack
 
 
 def fingerprint() -> str:
     """The engine and its version, without loading it."""
-    return f"{describe_versions('py3langid')}, rules {RULES}"
+    return f"{describe_versions(PACKAGE)}, rules {RULES}"
 
 
 def language_of(text: str) -> tuple[str | None, float]:
@@ -155,43 +152,4 @@ def _script(letter: str) -> str:
 
 @cache
 def _identifier() -> LanguageIdentifier:
-    """The model, unpacked in memory: py3langid itself would write its 65 MB to disk, again for each process."""
-    import lzma
-    from array import array
-
-    from py3langid.langid import MODEL_DIR, MODEL_FILE, LanguageIdentifier
-
-    model = _read_arrays(lzma.decompress((MODEL_DIR / MODEL_FILE).read_bytes()))
-    moves, rows = array(model["nextmove"].dtype.char), array(model["nextmove_row"].dtype.char)
-    moves.frombytes(model["nextmove"].data.cast("B"))
-    rows.frombytes(model["nextmove_row"].data.cast("B"))
-    return LanguageIdentifier(
-        *(model["ptc"].copy(), model["pc"].copy(), model["classes"].tolist(), moves, model["out_feat"].tolist()),
-        norm_probs=True,
-        tk_row=rows,
-    )
-
-
-def _read_arrays(archive: bytes) -> dict[str, Any]:
-    """The arrays of an uncompressed `npz` archive, where they are in it.
-
-    `numpy.load` copies each of them and computes its checksum, which the compressed file has already.
-    """
-    import zipfile
-
-    import numpy as np
-
-    arrays: dict[str, Any] = {}
-    stream = io.BytesIO(archive)
-    with zipfile.ZipFile(stream) as members:
-        for member in members.infolist():
-            if member.compress_type != zipfile.ZIP_STORED:
-                raise ValueError(f"{member.filename} is compressed")
-            with members.open(member):  # checks that its header is where the directory says
-                name_and_extra = struct.unpack_from("<HH", archive, member.header_offset + _LENGTHS_AT)
-            stream.seek(member.header_offset + _HEADER_BYTES + sum(name_and_extra))
-            np.lib.format.read_magic(stream)
-            shape, _, dtype = np.lib.format.read_array_header_1_0(stream)
-            values = np.frombuffer(archive, dtype, math.prod(shape), stream.tell())
-            arrays[member.filename.removesuffix(".npy")] = values.reshape(shape)
-    return arrays
+    return load_identifier()
