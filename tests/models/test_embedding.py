@@ -26,7 +26,7 @@ from chyme.models.embedding.minilm import (
 )
 from chyme.models.weights.catalog import EMBEDDING
 from chyme.models.weights.folder import path_of
-from chyme.models.weights.safetensors import read_tensors
+from chyme.models.weights.safetensors import forget_pages, read_tensors
 from chyme.understanding.tags.vectors import EMBEDDING_TEMPLATE, vectors_of
 
 pytestmark = pytest.mark.slow
@@ -213,6 +213,28 @@ def safetensors(path: Path, table: object, numbers: bytes = b"") -> Path:
 
 def tensor(start: int, end: int, *shape: int, dtype: str = "F32") -> dict[str, object]:
     return {"dtype": dtype, "shape": shape, "data_offsets": (start, end)}
+
+
+def test_pages_of_a_file_leave_memory_and_come_back(tmp_path: Path) -> None:
+    values = numpy.arange(4 << 20, dtype="<f4")
+    table = {"all": tensor(0, values.nbytes, len(values))}
+    path = safetensors(tmp_path / "t", table, values.tobytes())
+    mapped = read_tensors(path)["all"]
+
+    def resident() -> int:
+        """Kilobytes of this file in our memory."""
+        lines = iter(Path("/proc/self/smaps").read_text(encoding="utf-8", errors="replace").splitlines())
+        return sum(
+            int(next(line for line in lines if line.startswith("Rss:")).split()[1])
+            for line in lines
+            if line.endswith(str(path))
+        )
+
+    assert mapped.sum() > 0
+    assert resident() >= values.nbytes >> 10
+    forget_pages(mapped.reshape(2, -1)[1])
+    assert resident() < values.nbytes >> 11
+    assert numpy.array_equal(mapped, values)
 
 
 def test_tensors_are_read_by_name_and_only_real_ones(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from chyme.digester import Digester, Source
 from chyme.errors import BY_CATEGORY, Category, RateLimited
 from chyme.model import Artifact, File, Output, Passage, Place
 
-hoard: list[bytearray] = []
+hoard: list[object] = []
 
 
 class Odd(Digester):
@@ -119,6 +119,24 @@ def with_grandchild(_source: Source) -> list[Output]:
     Path("grandchild").write_text(str(child.pid), encoding="ascii")
     time.sleep(60)
     return []
+
+
+def start_program(_source: Source) -> list[Output]:
+    """Leave a program running, as the conversion of office documents does."""
+    hoard.append(subprocess.Popen(["sleep", "60"]))
+    return [Output("start_program", str(os.getpid()))]
+
+
+def fragment(_source: Source) -> list[Output]:
+    """Free memory, all but the last piece, so that the C library keeps all of it unless told otherwise."""
+    libc = ctypes.CDLL(None)
+    libc.malloc.restype = ctypes.c_void_p
+    pieces = [libc.malloc(ctypes.c_size_t(10 << 10)) for _ in range(10_000)]
+    for piece in pieces:
+        ctypes.memset(piece, 1, 10 << 10)
+    for piece in pieces[:-1]:
+        libc.free(ctypes.c_void_p(piece))
+    return [Output("fragment", "")]
 
 
 def burn(_source: Source) -> list[Output]:
@@ -338,7 +356,23 @@ def kept(source: Source) -> list[Output]:
 
 
 BEHAVIOURS = [
-    *(echo, reread, inputs, big, steps, fail, abort, hang, with_grandchild, burn, eat, native_eat, keep),
+    *(
+        echo,
+        reread,
+        inputs,
+        big,
+        steps,
+        fail,
+        abort,
+        hang,
+        with_grandchild,
+        start_program,
+        fragment,
+        burn,
+        eat,
+        native_eat,
+        keep,
+    ),
     *(raise_value_error, leave, undeclared, twice, outside, slash, halves, pid, slow, garbage, list_frame, deep),
     *(oversized, wrong_id, unknown_kind, class_name, overdrawn, negative, not_utf8, not_finite, symlink, fifo),
     *(hard_link, too_much, shorter, folder, flood, noise, network, surroundings, fill, kept),

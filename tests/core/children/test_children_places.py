@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from chyme.core.children.places import Family, IdleChild, Places, choose_surplus
+from chyme.core.children.places import ALIKE, MAX_IDLE_BYTES, Family, IdleChild, Places, choose_surplus
 
 GIGABYTE = 1 << 30
 FAMILIES = {
@@ -48,7 +48,9 @@ def test_children_that_wait_are_not_counted_against_the_cores() -> None:
     assert Places(FAMILIES, cores=2).max_living == 2 + 1
 
 
-WAITS, COMPUTES = IdleChild(10, waits=True), IdleChild(10, waits=False)
+WAITS, COMPUTES = IdleChild(10, counts=False), IdleChild(10)
+LARGE, LARGER = IdleChild(MAX_IDLE_BYTES // 2), IdleChild(MAX_IDLE_BYTES // 2 + ALIKE)
+OFFICE = IdleChild(ALIKE, program=True)
 
 
 @pytest.mark.parametrize(
@@ -63,7 +65,11 @@ WAITS, COMPUTES = IdleChild(10, waits=True), IdleChild(10, waits=False)
         ([WAITS, COMPUTES], 3, None, 100, 95, [0]),  # but memory
         ([COMPUTES, COMPUTES], 3, None, 100, 85, [0, 1]),
         ([COMPUTES, COMPUTES], 3, None, 100, 50, [0, 1]),  # all of them, and it is still too much
-        ([IdleChild(GIGABYTE, waits=False), COMPUTES], 4, 4, 100, None, [1]),  # the smaller one is sooner loaded again
+        ([LARGE, COMPUTES], 4, 4, 100, None, [1]),  # the smaller one is sooner loaded again
+        ([OFFICE, LARGE], 4, 4, 100, None, [1]),  # a program starts more slowly than a model loads
+        ([OFFICE], 4, 4, 100, None, [0]),
+        ([COMPUTES, LARGE, LARGER], 3, None, 100, None, [1]),  # idle ones hold too much, small ones not to blame
+        ([LARGER, LARGER, LARGER], 3, None, 100, None, [0, 1]),
         ([], 3, 3, 100, 50, []),
     ],
 )

@@ -224,6 +224,47 @@ def test_no_more_children_live_than_cores_and_one(world: World) -> None:
     assert living[-1] == "media"
 
 
+def test_children_for_what_is_quick_take_no_place_of_others(world: World) -> None:
+    families = {"pages": FAMILY, "media": FAMILY, "text": replace(FAMILY, quick=True, pool="text")}
+    runner = world.runner(families={**families, "meaning": replace(FAMILY, pool="text")}, cores=1)
+
+    for name in ("pages", "media", "text", "meaning"):
+        world.show(runner, name)
+
+    assert [child.family for child in runner.snapshot().children] == ["pages", "media", "meaning"]
+
+
+def test_a_child_that_runs_a_program_ends_last(make_task: MakeTask) -> None:
+    families = dict.fromkeys(("pages", "media", "pictures", "parsers"), FAMILY)
+    runner = Runner("children_digesters:digesters", {}, families, import_from=[HERE], cores=1)
+    try:
+        (output,) = runner.run(make_task("start_program"), "pages", AMPLE)
+        for family in ("media", "pictures", "parsers"):
+            runner.run(make_task("pid"), family, AMPLE)
+
+        living = {child.family: child.pid for child in runner.snapshot().children}
+        assert living.keys() == {"pages", "parsers"}
+        assert living["pages"] == int(output.content or "")
+    finally:
+        runner.close()
+
+
+def test_a_child_returns_the_memory_that_a_task_has_freed(make_task: MakeTask) -> None:
+    runner = Runner("children_digesters:digesters", {}, {"text": FAMILY}, import_from=[HERE])
+
+    def resident() -> int:
+        (child,) = runner.snapshot().children
+        return child.resident_bytes
+
+    try:
+        runner.run(make_task("pid"), "text", AMPLE)
+        before = resident()
+        runner.run(make_task("fragment"), "text", AMPLE)
+        wait_until(lambda: resident() < before + 40 * MEGABYTE)  # of 100; it answers before it tidies up
+    finally:
+        runner.close()
+
+
 def test_idle_children_end_when_all_together_use_too_much_memory(world: World) -> None:
     runner = world.runner(memory_bytes=1)
 

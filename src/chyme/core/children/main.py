@@ -31,6 +31,7 @@ from chyme.core.children.isolation import apply_limits, confine, reap
 from chyme.core.children.serialization import decode_file, decode_input, encode_output
 from chyme.core.children.task import MAX_BATCH_TASKS, Task
 from chyme.core.outbound.socket_messages import receive
+from chyme.core.process_memory import read_memory, release_memory
 from chyme.digester import Digester, Outside
 from chyme.errors import DigestError
 from chyme.model import Limits
@@ -39,6 +40,7 @@ MAX_DESCRIPTORS = 2 * MAX_BATCH_TASKS + 1  # a folder and a file for each task, 
 PROGRESS_SECONDS = 0.1
 MAX_STACK = 8000
 CHUNK = 256 << 10
+TRIM_BYTES = 16 << 20  # growth after which freed memory is returned to the system
 
 
 class ParentConnection:
@@ -77,6 +79,7 @@ def run(socket_fd: int, inherited: Sequence[int]) -> None:
     hello = cast("dict[str, Any]", received[0].header)
     outside = _connect_outside(inherited[0], hello["outside_seconds"]) if inherited else None
     digesters = _load_digesters(connection, hello, inherited)
+    trimmed = read_memory(os.getpid())[0]  # after the last trim
     while digesters is not None and (received := connection.receive()) is not None:
         frame, fds = received
         try:
@@ -89,6 +92,16 @@ def run(socket_fd: int, inherited: Sequence[int]) -> None:
                 reap()
         if not reusable:
             return
+        trimmed = _trim_memory(trimmed)
+
+
+def _trim_memory(trimmed: int) -> int:
+    """Return freed memory to the system if this process has grown since the last time; what it uses then."""
+    used = read_memory(os.getpid())[0]
+    if used - trimmed < TRIM_BYTES:
+        return min(used, trimmed)
+    release_memory()
+    return read_memory(os.getpid())[0]
 
 
 def _load_digesters(

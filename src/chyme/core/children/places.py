@@ -47,6 +47,7 @@ class Places:
         return None if self.cores is None else self.cores + 1
 
 
+MAX_IDLE_BYTES = 192 << 20  # memory of idle children, beyond which some of them end
 ALIKE = 32 << 20  # bytes; children whose memory differs by less are as good as each other
 
 
@@ -55,7 +56,8 @@ class IdleChild:
     """A child without a task."""
 
     memory: int
-    waits: bool  # it takes the place of no child that computes
+    counts: bool = True  # it takes one of the places of children that live
+    program: bool = False  # it has started a program, which takes a second to start
 
 
 def choose_surplus(
@@ -63,16 +65,19 @@ def choose_surplus(
 ) -> list[int]:
     """Which idle children to end before another task starts: their positions.
 
-    There must be room for one more child that computes, and all children together must fit their budget. The smallest
-    end first, of two alike the one that was idle longer (`idle` begins with it): a large one would have to load its
-    model, or start LibreOffice, again.
+    There must be room for one more child that counts, idle ones may hold only so much memory, and all children
+    together must fit their budget. The smallest end first, of two alike the one that was idle longer (`idle` begins
+    with it): a large one would have to load its model again. Those that run a program end last.
     """
     ended: list[int] = []
-    for position in sorted(range(len(idle)), key=lambda position: idle[position].memory // ALIKE):
+    kept = sum(child.memory for child in idle)
+    order = sorted(range(len(idle)), key=lambda position: (idle[position].program, idle[position].memory // ALIKE))
+    for position in order:
         child = idle[position]
-        crowded = max_living is not None and living >= max_living and not child.waits
-        if crowded or (budget is not None and used > budget):
+        crowded = max_living is not None and living >= max_living and child.counts
+        too_much = child.memory >= ALIKE and kept > MAX_IDLE_BYTES
+        if crowded or too_much or (budget is not None and used > budget):
             ended.append(position)
-            used -= child.memory
-            living -= not child.waits
+            used, kept = used - child.memory, kept - child.memory
+            living -= child.counts
     return ended

@@ -17,11 +17,11 @@ from pathlib import Path
 from chyme.core.children.environment import PYTHON_OPTIONS, child_environment
 from chyme.core.children.frames import Frame, Inbox
 from chyme.core.children.template import CopiedProcess, NoCopy, Stock, Template
+from chyme.core.process_memory import read_memory
 
 TAIL = 8 << 10
 CHUNK = 256 << 10
 LOOK_SECONDS = 1.0  # how often to check that a silent process is still alive
-PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
 class Process:
@@ -131,6 +131,10 @@ class Process:
         resident, shared = read_memory(self.pid)
         return resident - shared
 
+    def programs_memory(self) -> int:
+        """Memory of other programs that it started and that still run (LibreOffice, for one), without that of files."""
+        return sum(resident - shared for resident, shared in map(read_memory, _programs_below(self.pid)))
+
     def peak(self) -> int:
         """The most bytes of memory it ever used; 0 when it is gone."""
         try:
@@ -158,11 +162,17 @@ class Process:
         os.close(self._output_fd)
 
 
-def read_memory(pid: int) -> tuple[int, int]:
-    """Bytes of memory that a process uses, and how many of them belong to files; zeros when it is gone."""
+def _programs_below(pid: int) -> list[int]:
+    """The processes below this one that run another program than it does; copies share its memory. Only those that
+    first threads started: ours start programs nowhere else."""
+    found: list[int] = []
     try:
-        with open(f"/proc/{pid}/statm", "rb", buffering=0) as statm:  # runs after every task: must be quick
-            fields = statm.read().split()
-            return int(fields[1]) * PAGE, int(fields[2]) * PAGE
-    except (OSError, IndexError):
-        return 0, 0
+        program = os.readlink(f"/proc/{pid}/exe")
+        with open(f"/proc/{pid}/task/{pid}/children", "rb", buffering=0) as children:  # runs often: must be quick
+            below = [int(child) for child in children.read().split()]
+        for child in below:
+            found += [child] if os.readlink(f"/proc/{child}/exe") != program else []
+            found += _programs_below(child)
+    except OSError:  # one of them has ended
+        return found
+    return found

@@ -15,11 +15,11 @@ from chyme.core.children.child import Child, ChildConfig, ChildNotStarted
 from chyme.core.children.isolation import Isolation
 from chyme.core.children.launcher import ChildLauncher, shared_launcher
 from chyme.core.children.places import Family, IdleChild, Places, choose_surplus
-from chyme.core.children.process import read_memory
 from chyme.core.children.slot import CLOSED, Slot
 from chyme.core.children.task import MAX_BATCH_TASKS, Answer, Task
 from chyme.core.children.template import Stock
 from chyme.core.outbound.connection_server import ConnectionServer
+from chyme.core.process_memory import read_memory
 from chyme.errors import ChymeError, UsageError
 from chyme.model import Limits, Output
 
@@ -225,10 +225,12 @@ class Runner:
             slot = self._idle_slot(turn.family)
             others = [other for other in self._idle_slots() if other is not slot]
             used = self._memory_used() if self._memory_bytes is not None else 0
-            idle = [IdleChild(other.own_memory(), self._waits(other.family)) for other in others]
-            # A child that is used again takes no new place, nor does one that only waits.
-            living = sum(not other.ending and not self._waits(other.family) for other in self._slots)
-            living -= slot is not None or self._waits(turn.family)
+            idle = [
+                IdleChild(other.own_memory(), self._is_counted(other.family), other.runs_program()) for other in others
+            ]
+            # A child that is used again takes no new place, nor does one that is not counted.
+            living = sum(not other.ending and self._is_counted(other.family) for other in self._slots)
+            living -= slot is not None or not self._is_counted(turn.family)
             chosen = choose_surplus(idle, living, self._places.max_living, used, self._memory_bytes)
             surplus += _mark_ending(others[position] for position in chosen)
             freed = sum(idle[position].memory for position in chosen)
@@ -265,8 +267,12 @@ class Runner:
         """Whether its child lacks what children of its pool share, and others that have it can be started at once."""
         return slot.light and self._launcher.template.has(self._full_stock(slot.family))
 
-    def _waits(self, family: str) -> bool:
-        return self._families[family].waits
+    def _is_counted(self, family: str) -> bool:
+        """Whether a child of this family takes one of the places of those that live: not if it only waits, nor if it
+        shares nearly all it needs with the template, as those do that run what is quick."""
+        pool = self._pool_of(family)
+        quick = any(other.quick for name, other in self._families.items() if self._pool_of(name) == pool)
+        return not (quick or self._families[family].waits)
 
     def _pool_of(self, family: str) -> str:
         return self._families[family].pool or family

@@ -40,9 +40,13 @@ class Slot:
         self._starter = starter
 
     def own_memory(self) -> int:
-        """Memory that the child does not share with the template."""
+        """Memory of the child that it does not share with the template, and of programs it started."""
         child = self.child
-        return max(0, child.anonymous() - child.shared_bytes) if child else 0
+        return max(0, child.anonymous() - child.shared_bytes) + child.programs_memory() if child else 0
+
+    def runs_program(self) -> bool:
+        """Whether its child has started a program that still runs, such as LibreOffice."""
+        return self.child is not None and self.child.programs_memory() > 0
 
     def answer(self, task: Task, family: Family, ask: Callable[[Child], T]) -> T:
         """Return what the child answers. `task` is the one named in errors when there are several."""

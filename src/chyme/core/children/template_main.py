@@ -21,6 +21,7 @@ from chyme.core.children import main as child_program
 from chyme.core.children.isolation import die_with_parent, prefer_oom_kill
 from chyme.core.children.template import CLONE_CALL, MAX_DESCRIPTORS, MAX_MESSAGE
 from chyme.core.outbound.socket_messages import receive
+from chyme.core.process_memory import release_memory
 
 CLONE_PARENT = 0x8000  # the copy becomes a sibling instead of a child
 NO_COPY = -1
@@ -64,6 +65,7 @@ def _preload(order: dict[str, object], loaded: set[str]) -> str:
         return traceback.format_exc()
     finally:
         gc.collect()
+        release_memory()
         gc.freeze()  # collecting garbage in a copy would write to these objects, and so unshare their memory
     return ""
 

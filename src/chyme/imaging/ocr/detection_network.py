@@ -12,9 +12,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from chyme.core.process_memory import release_memory
 from chyme.imaging.ocr.integer_network import rewrite_with_bytes
 from chyme.models.weights.onnx_reader import Node, OnnxNetwork, parse_onnx
-from chyme.models.weights.onnx_session import open_session, release_memory
+from chyme.models.weights.onnx_session import open_session
 from chyme.models.weights.onnx_writer import Shape
 
 if TYPE_CHECKING:

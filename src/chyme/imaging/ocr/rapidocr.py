@@ -9,12 +9,12 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from chyme.core.process_memory import release_memory
 from chyme.errors import EngineUnavailable
 from chyme.imaging.ocr.engines import Line, OcrResult, Word, bounding_box, cut_quad
 from chyme.imaging.ocr.reading_order import Quad
 from chyme.imaging.ocr.text_detector import TextDetector
 from chyme.imaging.ocr.text_recogniser import RecognisedText, TextRecogniser
-from chyme.models.weights.onnx_session import release_memory
 
 if TYPE_CHECKING:
     import numpy

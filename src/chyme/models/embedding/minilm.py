@@ -18,7 +18,7 @@ from chyme.models.embedding.model_loader import load_model
 from chyme.models.weights.catalog import EMBEDDING
 from chyme.models.weights.folder import path_of
 from chyme.models.weights.onnx_session import open_session
-from chyme.models.weights.safetensors import read_tensors
+from chyme.models.weights.safetensors import forget_pages, read_tensors
 
 if TYPE_CHECKING:
     import numpy
@@ -84,6 +84,7 @@ class MiniLm:
         except KeyError as error:
             raise ValueError(f"it has no tensor {error}") from error
         self._session = open_session(network)
+        forget_pages(self._word_vectors)
 
     def embed(self, texts: Sequence[str]) -> list[Vector]:
         """A vector of length 1 for each text, in order. Text beyond the model's window is ignored."""

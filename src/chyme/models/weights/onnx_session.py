@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
-from contextlib import suppress
 from typing import Any
 
 
@@ -22,9 +20,3 @@ def open_session(network: bytes | str, threads: int = 1) -> Any:
         return onnxruntime.InferenceSession(network, options, providers=["CPUExecutionProvider"])
     except Exception as error:  # onnxruntime's errors have no common parent
         raise ValueError(str(error)) from error
-
-
-def release_memory() -> None:
-    """Return freed memory to the system: a large network leaves up to 200 MB of it behind."""
-    with suppress(AttributeError):  # only glibc has it
-        ctypes.CDLL(None).malloc_trim(0)

@@ -43,3 +43,15 @@ def read_tensors(path: Path) -> dict[str, Floats]:
     except (AttributeError, KeyError, TypeError, RecursionError) as error:
         raise ValueError(f"its table of tensors cannot be read ({error})") from error
     return tensors
+
+
+def forget_pages(tensor: Floats) -> None:
+    """Take the pages of a mapped file out of this process's memory; what is read again comes back by itself.
+
+    After a network was built from them, most numbers of a file are not needed again.
+    """
+    mapped: object = tensor
+    while mapped is not None and not isinstance(mapped, mmap.mmap):
+        mapped = mapped.obj if isinstance(mapped, memoryview) else getattr(mapped, "base", None)
+    if isinstance(mapped, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
+        mapped.madvise(mmap.MADV_DONTNEED)

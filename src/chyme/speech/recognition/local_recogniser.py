@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import closing, suppress
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from chyme.core.process_memory import release_memory
 from chyme.speech.media.container import MediaLimits, Recording
 from chyme.speech.recognition.audio_stream import read_samples
 from chyme.speech.recognition.checkpoints import ChunkCheckpoints, ChunkResult, Place
@@ -165,7 +165,7 @@ class _ChunkScheduler:
         self._checkpoints.add(
             chunk.place, ChunkResult(_shift_to_file(filter_hallucinations(result), chunk), tuple(windows))
         )
-        _trim_memory()
+        release_memory()  # fragmented: otherwise hours of recording would take ever more
 
     def _collect(self, done: set[Future[None]]) -> None:
         """Remove finished tasks and report progress. Raises the error of a failed task."""
@@ -174,12 +174,6 @@ class _ChunkScheduler:
             task.result()
         starts = [*self._tasks.values(), *(chunk.start for chunk, _ in self._language_samples)]
         self._progress(starts)
-
-
-def _trim_memory() -> None:
-    """Return fragmented free memory to the system; otherwise hours of recording would take ever more."""
-    with suppress(AttributeError):  # only the GNU C library has it
-        ctypes.CDLL(None).malloc_trim(0)
 
 
 def _shift_to_file(words: Sequence[WhisperWord], chunk: SpeechChunk) -> tuple[WhisperWord, ...]:
