@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import io
+import itertools
 import json
+import os
 import re
 import socket
 import struct
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -154,6 +157,31 @@ def test_of_a_long_text_the_beginning_and_what_follows_headings_comes_first(plai
     assert rest.embedded is not None
     assert len(rest.embedded.reused) == FIRST_PASSAGES
     assert sum(map(len, plain.batches)) == content["to_come"]
+
+
+def test_the_rest_of_a_long_text_uses_all_cores_and_keeps_its_order(
+    plain: PlainModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = TextSource(long_text(2 * LONG_TEXT))
+    digester = digester_with(plain, most_passages=10_000)
+    first, _ = digest(source, digester)
+    known = frozenset(passage_hash(passage.text) for passage in first.passages)
+    source.inputs[EMBEDDED_BEFORE] = Upstream(EMBEDDED_BEFORE, ReusablePassages(2, known).as_json())
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _pid: {0})
+    by_one, _ = digest(source, digester)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _pid: {0, 1})
+    embed, calls, both_embed = plain.embed, itertools.count(), threading.Barrier(2, timeout=60.0)
+
+    def embed_beside_another(texts: Sequence[str]) -> bytes:
+        if next(calls) < 2:
+            both_embed.wait()
+        return embed(texts)
+
+    monkeypatch.setattr(plain, "embed", embed_beside_another)
+    by_two, _ = digest(source, digester)
+
+    assert by_two.embedded == by_one.embedded
+    assert by_two.passages == by_one.passages
 
 
 def test_a_text_that_is_not_long_is_embedded_at_once(plain: PlainModel) -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import functools
 import json
+import os
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import chain
 
@@ -168,10 +170,18 @@ class SearchSemantic(Digester):
         cut = self._cut(source)
 
         def embed_in_batches(texts: Sequence[str]) -> bytes:
+            batches = [texts[start : start + BATCH_SIZE] for start in range(0, len(texts), BATCH_SIZE)]
+            if not batches:
+                return b""  # without weights, a file without text is no failure
             vectors = b""
-            for start in range(0, len(texts), BATCH_SIZE):
-                vectors += self._embedder(source).embed(texts[start : start + BATCH_SIZE])
-                source.progress(min(1.0, (start + BATCH_SIZE) / len(texts)))
+            # The rest of a long text is embedded when no other file is worked on, so its batches share all cores.
+            threads = min(len(batches), len(os.sched_getaffinity(0))) if cut.reused else 1
+            embed = self._embedder(source).embed
+            with ThreadPoolExecutor(threads) as pool:
+                made = pool.map(embed, batches) if threads > 1 else map(embed, batches)
+                for number, batch in enumerate(made, start=1):
+                    vectors += batch
+                    source.progress(number / len(batches))
             return vectors
 
         return [self._make_output(cut, embed_distinct(cut.list_texts(), embed_in_batches))]
