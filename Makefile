@@ -28,7 +28,7 @@ LOCK := env -u PIP_FIND_LINKS -u PIP_EXTRA_INDEX_URL -u PIP_INDEX_URL PIP_CONFIG
 # Tests start processes and wait for them, so a few files of tests run side by side; one file's stay together, in the
 # order of tests/conftest.py: by itself pytest-xdist begins with the files of most tests, and the longest have few.
 # A worker takes up to 1.5 GB with the models that it loads.
-JOBS ?= $(shell awk -v cores=$$(nproc) '/^MemTotal/ {most = int($$2 / 2097152); jobs = cores + 5; \
+JOBS ?= $(shell awk -v cores=$$(nproc) '/^MemTotal/ {most = int($$2 / 2097152); jobs = cores + 3; \
 	print most < 2 ? 2 : most < jobs ? most : jobs}' /proc/meminfo)
 PYTEST = $(PY) -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder
 

@@ -456,37 +456,38 @@ def test_parts_are_fetched_several_at_a_time() -> None:
 LAUGHS = "".join(
     f'<!ENTITY {"abcdefghij"[at]} "{("&" + "abcdefghij"[at - 1] + ";") * 10 if at else "ha"}">' for at in range(10)
 )
-HOSTILE: dict[str, tuple[str, bytes | None]] = {
-    "100,000 nested elements": ("<div>" * 100_000 + "here", None),
-    "100,000 nested drawings": ("<svg>" + "<g>" * 100_000 + "<text>here", None),
-    "a million pictures": ("<p>here</p>" + "<img src=/a.png>" * 1_000_000, PNG),
-    "a page of 20 MB": ("<p>here</p>" + "some <b>words</b> &amp; " * (20 * MB // 23), None),
-    "a style sheet of 20 MB": ("<style>" + "p{color:red}\n" * (20 * MB // 13) + "</style>here", None),
-    "a nested style sheet": ("<style>" + "a{" * 500_000 + "</style>here", None),
-    "styles nested in an attribute": ("<p style='a:" + "(" * 50_000 + "'>here", None),
-    "data of 10 MB": (f"<img src='data:image/png;base64,{'A' * 10 * MB}'>here", None),
-    "a million attributes": ("<div " + " ".join(f"a{number}" for number in range(1_000_000)) + ">here", None),
-    "formatting that multiplies": (
+# Functions, because the pages take some 150 MB.
+HOSTILE: dict[str, Callable[[], tuple[str, bytes | None]]] = {
+    "100,000 nested elements": lambda: ("<div>" * 100_000 + "here", None),
+    "100,000 nested drawings": lambda: ("<svg>" + "<g>" * 100_000 + "<text>here", None),
+    "a million pictures": lambda: ("<p>here</p>" + "<img src=/a.png>" * 1_000_000, PNG),
+    "a page of 20 MB": lambda: ("<p>here</p>" + "some <b>words</b> &amp; " * (20 * MB // 23), None),
+    "a style sheet of 20 MB": lambda: ("<style>" + "p{color:red}\n" * (20 * MB // 13) + "</style>here", None),
+    "a nested style sheet": lambda: ("<style>" + "a{" * 500_000 + "</style>here", None),
+    "styles nested in an attribute": lambda: ("<p style='a:" + "(" * 50_000 + "'>here", None),
+    "data of 10 MB": lambda: (f"<img src='data:image/png;base64,{'A' * 10 * MB}'>here", None),
+    "a million attributes": lambda: ("<div " + " ".join(f"a{number}" for number in range(1_000_000)) + ">here", None),
+    "formatting that multiplies": lambda: (
         "here<p>" + "".join(f"<b id={at}>" for at in range(3000)) + "</p>" + "<p>x</p>" * 99_999,
         None,
     ),
-    "nothing but brackets": ("here" + "<" * 20 * MB, None),
-    "sheets that import each other": (
+    "nothing but brackets": lambda: ("here" + "<" * 20 * MB, None),
+    "sheets that import each other": lambda: (
         "<link rel=stylesheet href=/a.css>here",
         b"@import 'a.css';@import 'a.css?b';p{}",
     ),
-    "a drawing that laughs": ("<img src=/a.svg>here", f"<!DOCTYPE svg [{LAUGHS}]><svg>&j;</svg>".encode()),
-    "a picture with 40,000 others": ("<picture>" + "<source><img src=/a.png>" * 40_000 + "</picture>here", PNG),
-    "90,000 sheets": ("".join(f"<link rel=stylesheet href=/{at}.css>" for at in range(90_000)) + "here", None),
-    "90,000 bodies": ("<i style=a></i>" * 90_000 + "<body></body>" * 90_000 + "here", None),
-    "scripts closed at once": ("<?xml ?>here" + "<script a='" * 200_000, None),
-    "nested noscript": ("<noscript>" * 100_000 + "here", None),
+    "a drawing that laughs": lambda: ("<img src=/a.svg>here", f"<!DOCTYPE svg [{LAUGHS}]><svg>&j;</svg>".encode()),
+    "a picture with 40,000 others": lambda: ("<picture>" + "<source><img src=/a.png>" * 40_000 + "</picture>here", PNG),
+    "90,000 sheets": lambda: ("".join(f"<link rel=stylesheet href=/{at}.css>" for at in range(90_000)) + "here", None),
+    "90,000 bodies": lambda: ("<i style=a></i>" * 90_000 + "<body></body>" * 90_000 + "here", None),
+    "scripts closed at once": lambda: ("<?xml ?>here" + "<script a='" * 200_000, None),
+    "nested noscript": lambda: ("<noscript>" * 100_000 + "here", None),
 }
 
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_page_ends_with_a_copy(name: str) -> None:
-    page, part = HOSTILE[name]
+    page, part = HOSTILE[name]()
     made, html, _ = snapshot_of(page, lambda url: part)
 
     assert "here" in html.partition("<body")[2]

@@ -47,7 +47,7 @@ class Places:
         return None if self.cores is None else self.cores + 1
 
 
-MAX_IDLE_BYTES = 192 << 20  # memory of idle children, beyond which some of them end
+MAX_IDLE_BYTES = 224 << 20  # memory of idle children, beyond which some of them end
 ALIKE = 32 << 20  # bytes; children whose memory differs by less are as good as each other
 
 
