@@ -19,10 +19,11 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from chyme.core.files.shared_folder import STALE_SECONDS
 from chyme.doors.cli.commands.weights import weights as command
 from chyme.errors import EngineUnavailable
 from chyme.models.weights.catalog import CATALOG, OBJECTS, Member, Weights, default_folder
-from chyme.models.weights.download import STALE_SECONDS, fetch
+from chyme.models.weights.download import fetch
 from chyme.models.weights.folder import folder_of, is_intact, path_of, read_files, verified_folder
 
 pytestmark = pytest.mark.slow

@@ -27,8 +27,12 @@ TEXTS = (
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("languages") / "model"
-    assert unpack(folder)
+    folder = tmp_path_factory.mktemp("languages") / "share" / "model"
+    umask = os.umask(0o077)  # children of another user must be able to read it all the same
+    try:
+        assert unpack(folder)
+    finally:
+        os.umask(umask)
     return folder
 
 
@@ -50,7 +54,7 @@ def test_a_copy_that_is_there_stays_and_everyone_may_read_it(folder: Path) -> No
     before = {path: path.stat().st_ino for path in folder.iterdir()}
     assert not unpack(folder)
     assert {path: path.stat().st_ino for path in folder.iterdir()} == before
-    assert folder.stat().st_mode & 0o777 == 0o755
+    assert {path.stat().st_mode & 0o777 for path in (folder, folder.parent)} == {0o755}
     assert {path.stat().st_mode & 0o777 for path in folder.iterdir()} == {0o644}
 
 

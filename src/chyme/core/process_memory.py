@@ -5,11 +5,12 @@ from __future__ import annotations
 import ctypes
 import os
 from contextlib import suppress
+from typing import Literal
 
 PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
-def read_memory(pid: int) -> tuple[int, int]:
+def read_memory(pid: int | Literal["self"]) -> tuple[int, int]:
     """Bytes of memory that a process uses, and how many of them belong to files; zeros when it is gone."""
     try:
         with open(f"/proc/{pid}/statm", "rb", buffering=0) as statm:  # runs after every task: must be quick

@@ -13,11 +13,12 @@ import shutil
 import struct
 import sys
 import tempfile
-import time
 from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from chyme.core.files.shared_folder import ENTERABLE, READABLE, make_shared_folder, remove_stale
 
 if TYPE_CHECKING:
     from py3langid.langid import LanguageIdentifier  # type: ignore[import-untyped]
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
 PACKAGE = "py3langid"
 _HEADER_BYTES, _LENGTHS_AT = 30, 26  # of a member of a zip archive: its header, and where the name's length is
 _TEMPORARY_PREFIX = ".unpacking-"
-_STALE_SECONDS = 86_400.0  # remains of an interrupted run are removed after this long
-_READABLE, _ENTERABLE = 0o644, 0o755  # children may run as another user
 
 
 def load_identifier(folder: Path | None = None) -> LanguageIdentifier:
@@ -58,16 +57,16 @@ def unpack(folder: Path | None = None) -> bool:
     with suppress(OSError, ValueError):
         _map_arrays(folder)
         return False
-    folder.parent.mkdir(parents=True, exist_ok=True)
+    make_shared_folder(folder.parent)
     temporary = Path(tempfile.mkdtemp(prefix=_TEMPORARY_PREFIX, dir=folder.parent))
     try:
         for name, values in _unpack_arrays().items():
             path = temporary / f"{name}.npy"
             np.save(path, values, allow_pickle=False)
-            path.chmod(_READABLE)
+            path.chmod(READABLE)
             with path.open("rb") as written:
                 os.fsync(written.fileno())
-        temporary.chmod(_ENTERABLE)
+        temporary.chmod(ENTERABLE)
         _remove_former(folder)
         with suppress(OSError):  # another process was faster
             temporary.rename(folder)
@@ -79,9 +78,9 @@ def unpack(folder: Path | None = None) -> bool:
 
 def _remove_former(folder: Path) -> None:
     """Remove a damaged copy, those of other versions, and what interrupted runs left."""
+    remove_stale(folder.parent, _TEMPORARY_PREFIX)
     for former in folder.parent.iterdir():
-        running = former.name.startswith(_TEMPORARY_PREFIX) and time.time() - former.stat().st_mtime < _STALE_SECONDS
-        if not running:
+        if not former.name.startswith(_TEMPORARY_PREFIX):
             shutil.rmtree(former, ignore_errors=True)
 
 

@@ -79,7 +79,7 @@ def run(socket_fd: int, inherited: Sequence[int]) -> None:
     hello = cast("dict[str, Any]", received[0].header)
     outside = _connect_outside(inherited[0], hello["outside_seconds"]) if inherited else None
     digesters = _load_digesters(connection, hello, inherited)
-    trimmed = read_memory(os.getpid())[0]  # after the last trim
+    trimmed = read_memory("self")[0]  # after the last trim
     while digesters is not None and (received := connection.receive()) is not None:
         frame, fds = received
         try:
@@ -97,11 +97,11 @@ def run(socket_fd: int, inherited: Sequence[int]) -> None:
 
 def _trim_memory(trimmed: int) -> int:
     """Return freed memory to the system if this process has grown since the last time; what it uses then."""
-    used = read_memory(os.getpid())[0]
+    used = read_memory("self")[0]
     if used - trimmed < TRIM_BYTES:
         return min(used, trimmed)
     release_memory()
-    return read_memory(os.getpid())[0]
+    return read_memory("self")[0]
 
 
 def _load_digesters(

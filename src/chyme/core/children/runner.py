@@ -14,7 +14,7 @@ from typing import TypeVar
 from chyme.core.children.child import Child, ChildConfig, ChildNotStarted
 from chyme.core.children.isolation import Isolation
 from chyme.core.children.launcher import ChildLauncher, shared_launcher
-from chyme.core.children.places import Family, IdleChild, Places, choose_surplus
+from chyme.core.children.places import Family, Places, choose_surplus
 from chyme.core.children.slot import CLOSED, Slot
 from chyme.core.children.task import MAX_BATCH_TASKS, Answer, Task
 from chyme.core.children.template import Stock
@@ -225,9 +225,7 @@ class Runner:
             slot = self._idle_slot(turn.family)
             others = [other for other in self._idle_slots() if other is not slot]
             used = self._memory_used() if self._memory_bytes is not None else 0
-            idle = [
-                IdleChild(other.own_memory(), self._is_counted(other.family), other.runs_program()) for other in others
-            ]
+            idle = [other.as_idle(self._is_counted(other.family)) for other in others]
             # A child that is used again takes no new place, nor does one that is not counted.
             living = sum(not other.ending and self._is_counted(other.family) for other in self._slots)
             living -= slot is not None or not self._is_counted(turn.family)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Protocol, TypeVar
 
 from chyme.core.children.child import Child, ChildNotStarted, TaskNotTaken
-from chyme.core.children.places import Family
+from chyme.core.children.places import Family, IdleChild
 from chyme.core.children.task import Task
 from chyme.errors import ChildCrashed, ChymeError, EngineUnavailable
 
@@ -41,12 +41,20 @@ class Slot:
 
     def own_memory(self) -> int:
         """Memory of the child that it does not share with the template, and of programs it started."""
-        child = self.child
-        return max(0, child.anonymous() - child.shared_bytes) + child.programs_memory() if child else 0
+        return self._memory_beside_template() + self._programs_memory()
 
-    def runs_program(self) -> bool:
-        """Whether its child has started a program that still runs, such as LibreOffice."""
-        return self.child is not None and self.child.programs_memory() > 0
+    def as_idle(self, counts: bool) -> IdleChild:
+        """Its child as one that may be ended; `counts` is whether it takes one of the places."""
+        programs = self._programs_memory()
+        return IdleChild(self._memory_beside_template() + programs, counts, programs > 0)
+
+    def _memory_beside_template(self) -> int:
+        child = self.child
+        return max(0, child.anonymous() - child.shared_bytes) if child else 0
+
+    def _programs_memory(self) -> int:
+        child = self.child
+        return child.programs_memory() if child else 0
 
     def answer(self, task: Task, family: Family, ask: Callable[[Child], T]) -> T:
         """Return what the child answers. `task` is the one named in errors when there are several."""

