@@ -10,6 +10,7 @@ import signal
 import sqlite3
 import sys
 import tempfile
+from collections.abc import Iterator
 from functools import wraps
 from pathlib import Path
 from typing import Any
@@ -72,6 +73,15 @@ def corpus() -> Path:
     if not CORPUS.is_dir():
         pytest.skip(f"needs the corpus of real files, and {CORPUS} is not there")
     return CORPUS.resolve()
+
+
+@pytest.fixture
+def db(tmp_path: Path) -> Iterator[sqlite3.Connection]:
+    """An empty vault's database."""
+    database.Database(tmp_path).close()
+    db = database.connect(tmp_path / "vault.db")
+    yield db
+    db.close()
 
 
 # Files that take long come first, the longest at the very beginning, so that no worker begins such a file when all

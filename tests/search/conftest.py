@@ -2,24 +2,12 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from keyword_vault import Shelf, open_database
 from semantic_vault import MeaningShelf
-
-from chyme.core.store.sqlite.database import Database, connect
-
-
-@pytest.fixture
-def db(tmp_path: Path) -> Iterator[sqlite3.Connection]:
-    """An empty vault's database."""
-    Database(tmp_path).close()
-    db = connect(tmp_path / "vault.db")
-    yield db
-    db.close()
 
 
 @pytest.fixture

@@ -3,25 +3,14 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-from chyme.core.store.sqlite.database import Database, connect
 from chyme.model import Voice
 from chyme.speech.people.names import SPEAKERS
 from chyme.speech.people.tables import people, voices
 
 NOW = "2026-03-04T12:00:00.000000Z"
-
-
-@pytest.fixture
-def db(tmp_path: Path) -> Iterator[sqlite3.Connection]:
-    Database(tmp_path).close()
-    db = connect(tmp_path / "vault.db")
-    yield db
-    db.close()
 
 
 def add_file(db: sqlite3.Connection, path: str) -> int:
