@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
-from typing import Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 from chyme.core.children.child import Child, ChildNotStarted, TaskNotTaken
 from chyme.core.children.places import Family, IdleChild
@@ -11,6 +12,8 @@ from chyme.core.children.task import Task
 from chyme.errors import ChildCrashed, ChymeError, EngineUnavailable
 
 CLOSED = "chyme is shutting down; nothing more is digested"
+
+READ_SECONDS = 0.1  # how old a reading of a child's memory may be: it is asked for with every task that begins or ends
 
 T = TypeVar("T")
 
@@ -26,6 +29,14 @@ class ChildStarter(Protocol):
     def count_restart(self, family: str) -> None: ...
 
 
+class _MemoryReading(NamedTuple):
+    """Bytes of memory that a child uses, and when that was read."""
+
+    child: int  # that it does not share with the template
+    programs: int  # that it started
+    read_at: float
+
+
 class Slot:
     """A place for one child; the caller that acquired the slot talks to that child."""
 
@@ -38,23 +49,26 @@ class Slot:
         self.served: set[str] = set()  # families of the tasks of its child
         self.light = False  # its child was copied before the template had loaded what its pool shares
         self._starter = starter
+        self._memory = _MemoryReading(0, 0, 0.0)
 
     def own_memory(self) -> int:
         """Memory of the child that it does not share with the template, and of programs it started."""
-        return self._memory_beside_template() + self._programs_memory()
+        reading = self._read_memory()
+        return reading.child + reading.programs
 
     def as_idle(self, counts: bool) -> IdleChild:
         """Its child as one that may be ended; `counts` is whether it takes one of the places."""
-        programs = self._programs_memory()
-        return IdleChild(self._memory_beside_template() + programs, counts, programs > 0)
+        reading = self._read_memory()
+        return IdleChild(reading.child + reading.programs, counts, reading.programs > 0)
 
-    def _memory_beside_template(self) -> int:
-        child = self.child
-        return max(0, child.anonymous() - child.shared_bytes) if child else 0
-
-    def _programs_memory(self) -> int:
-        child = self.child
-        return child.programs_memory() if child else 0
+    def _read_memory(self) -> _MemoryReading:
+        child, now = self.child, time.monotonic()
+        if child is None:
+            return _MemoryReading(0, 0, now)
+        if now - self._memory.read_at > READ_SECONDS:
+            beside_template = max(0, child.anonymous() - child.shared_bytes)
+            self._memory = _MemoryReading(beside_template, child.programs_memory(), now)
+        return self._memory
 
     def answer(self, task: Task, family: Family, ask: Callable[[Child], T]) -> T:
         """Return what the child answers. `task` is the one named in errors when there are several."""
@@ -119,6 +133,7 @@ class Slot:
                 self.child.dispose()
             finally:
                 self.child = None  # not earlier: until it is disposed of, other threads must still see it
+                self._memory = _MemoryReading(0, 0, 0.0)
 
 
 def _start_error(task: Task, error: ChildNotStarted) -> ChymeError:
