@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from upstreams import TRAITS
 
-from chyme.application.digestion import _make_families
+from chyme.application.child_families import make_families
 from chyme.application.settings import Settings
 from chyme.digester import FAMILIES, Digester
 from chyme.digesters import built_in
@@ -55,7 +55,7 @@ def test_every_digester_runs_in_a_family_that_exists(digester: Digester) -> None
 
 
 def test_there_are_children_for_every_family() -> None:
-    assert set(_make_families(Settings())) == FAMILIES
+    assert set(make_families(Settings())) == FAMILIES
 
 
 def test_understanding_knows_the_forms_of_what_it_reads() -> None:

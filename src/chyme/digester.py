@@ -183,6 +183,14 @@ class Digester(ABC):
         """Engine, model and prompt, as far as they affect the result. Must not load the engine."""
         return ""
 
+    @property
+    def portable_fingerprint(self) -> str:
+        """The same in words that mean the same on every machine: versions and hashes instead of paths and file times.
+
+        Another machine may run this digester only if its words are equal. Empty means that it never may.
+        """
+        return self.fingerprint or "nothing but its version"
+
     @cached_property
     def recipe(self) -> str:
         """The hash that shows whether a digest is up to date."""

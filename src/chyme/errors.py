@@ -5,6 +5,7 @@ ChymeError
 │   ├── DiskFull           digestion pauses until there is room; burns no attempt
 │   ├── VaultGone          the vault or its database is not at its path; everything pauses until it is back
 │   └── DatabaseDamaged    digestion stops until the database is restored or rescued; burns no attempt
+├── WorkerLost             the worker on another machine that ran the attempt vanished; burns no attempt
 ├── UsageError             what was asked for makes no sense (unknown file, unknown digester)
 │   └── NotFound           HTTP answers with 404
 └── DigestError            one attempt at one digest failed; `category` decides what follows
@@ -71,6 +72,10 @@ class DatabaseDamaged(VaultError):
     def __init__(self, message: str, cause: str = "") -> None:
         super().__init__(message)
         self.cause = cause or message  # what is wrong, without the ways to recover
+
+
+class WorkerLost(ChymeError):
+    """The worker on another machine that ran an attempt vanished."""
 
 
 class UsageError(ChymeError):

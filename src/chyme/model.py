@@ -321,6 +321,8 @@ class Digest(NamedTuple):
     created_at: str
     updated_at: str
     provider: str | None = None  # the provider whose model should have made this and has not (yet)
+    losses: int = 0  # how often a worker on another machine vanished while it made this
+    worker: str | None = None  # the worker that made this; None: this machine
 
 
 @dataclass(frozen=True, slots=True)

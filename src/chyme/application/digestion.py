@@ -9,21 +9,20 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from chyme.application.attempt_metrics import AttemptMetrics
 from chyme.application.bulk_jobs import BulkJobs, BulkJobThread
+from chyme.application.child_families import MB, allowances, children_memory, make_families
 from chyme.application.settings import Settings
 from chyme.application.startup import detect_new_engines
 from chyme.application.vault_search import VaultSearch
-from chyme.core.children.places import Family
 from chyme.core.children.runner import Runner
 from chyme.core.clock import now
 from chyme.core.outbound.connection_server import ConnectionServer
 from chyme.core.outbound.guard import Guard
 from chyme.core.outbound.policy import policy_of
 from chyme.core.pipeline.attempt import COMPLETED, AttemptResult
-from chyme.core.pipeline.attempt_runner import Allowance
 from chyme.core.pipeline.coordinator import Coordinator
 from chyme.core.pipeline.file_scheduler import FileScheduler
 from chyme.core.pipeline.registry_rules import Rules
@@ -36,9 +35,11 @@ from chyme.models.providers.cancellation import cancel_calls
 from chyme.vault.open_vault import OpenVault
 from chyme.vault.watch.watcher import Watcher
 
+if TYPE_CHECKING:
+    from chyme.workers.remote_runner import RemoteRunner
+
 log = logging.getLogger(__name__)
 
-MB = 1024 * 1024
 STILL_MOVING_SECONDS = 60.0
 POLL_SECONDS = 0.25
 ENGINES_SECONDS = 15.0
@@ -82,7 +83,7 @@ class Digestion:
         self._parts = parts
         self._database = open_vault.database
         self._only_files = only_files
-        families = _make_families(settings)
+        families = make_families(settings)
         self._connection_server = ConnectionServer(Guard(policy_of(settings.web_allow), settings.web_delay))
         self.runner = Runner(
             "chyme.digesters:in_child",
@@ -94,23 +95,25 @@ class Digestion:
             connection_server=self._connection_server,
             preload="chyme.digesters:preload",
             cores=settings.cores,
-            memory_bytes=settings.children_memory_mb * MB or _default_children_memory(),
+            memory_bytes=children_memory(settings),
         )
-        embedding_threads = settings.embedding_threads or settings.cores
-        threads = {
-            "speech": settings.speech_threads or settings.cores,
-            "embedding": embedding_threads,
-            "meaning": embedding_threads,
-        }
-        allowances = {name: Allowance(family.memory_bytes, threads.get(name, 1)) for name, family in families.items()}
+        self.remote: RemoteRunner | None = None  # only with workers on other machines
+        if settings.workers_url:
+            from chyme.application.remote_work import make_remote_runner
+
+            self.remote = make_remote_runner(
+                *(self.runner, settings, parts.child_config, families, parts.rules, open_vault),
+                self._wake_scheduler,
+            )
+        allowed = allowances(settings, families)
         self.coordinator = Coordinator(
             self._database,
             parts.rules,
-            self.runner,
+            self.remote or self.runner,
             open_vault.folder,
             open_vault.state / "scratch",
             now,
-            lambda f: allowances.get(f, allowances["parsers"]),
+            lambda f: allowed.get(f, allowed["parsers"]),
             parts.ledger,
             self._record_attempt,
         )
@@ -124,6 +127,8 @@ class Digestion:
                 Lane.MODEL: settings.model_calls,
                 Lane.MEANING: families["meaning"].count,
             },
+            extra_places=self._extra_places,
+            max_extra=settings.remote_places if self.remote else 0,
         )
         self.watcher = Watcher(
             os.fspath(open_vault.folder.root),
@@ -152,6 +157,8 @@ class Digestion:
             self.runner.preload(["words", "text"])
             self.watcher.start()
             self._housekeeping.start()
+        if self.remote is not None:
+            self.remote.start()
         self.scheduler.start()
 
     def close(self) -> None:
@@ -160,6 +167,8 @@ class Digestion:
         self._job_thread.close()
         self.coordinator.stop()
         self.watcher.close()
+        if self.remote is not None:
+            self.remote.close()
         self.runner.close()
         with cancel_calls():  # running calls, and those that begin meanwhile, end at once
             close_all()
@@ -168,6 +177,15 @@ class Digestion:
         self.coordinator.close()
         if self._housekeeping.is_alive():
             self._housekeeping.join()
+
+    def _wake_scheduler(self) -> None:
+        self.scheduler.wake()
+
+    def _extra_places(self, lane: Lane) -> int:
+        """Files more in this lane, because workers elsewhere have room."""
+        if self.remote is None or lane in (Lane.AWAY, Lane.MODEL):
+            return 0
+        return self.remote.extra_places(int(lane))
 
     def _prepare_children(self) -> None:
         """Load what every file needs to be found by its words, so that the first one after a rest does not wait."""
@@ -270,60 +288,3 @@ def run_periodically(chore: Callable[[], None], stop: threading.Event, seconds: 
             log.warning("housekeeping is put off: %s", error)
         except Exception:  # without this thread it would silently never run again
             log.exception("housekeeping is put off")
-
-
-MAX_CHILDREN = {
-    "speech": 4,
-    "web": 4,
-    "embedding": 2,
-    "meaning": 2,
-}  # each takes half a gigabyte; one long recording keeps all cores busy
-PER_CORE = {"web": 2}  # they mostly wait for web servers
-
-
-# Families that share their children: what they load is small, or shared with the template anyway.
-POOLS = {
-    **dict.fromkeys(("text", "words", "embedding", "meaning"), "text"),
-    **dict.fromkeys(("parsers", "pages"), "documents"),
-}
-
-
-def _make_families(settings: Settings) -> dict[str, Family]:
-    """Return the families of tasks. Their children's allowed growth covers a loaded model, so it causes no restart."""
-    families = {
-        "parsers": ("parser", 768 * MB),
-        "text": ("text", 512 * MB),
-        "words": ("text", 512 * MB),
-        "pictures": ("picture", 1024 * MB),
-        "pages": ("page", 768 * MB),
-        "media": ("media", 256 * MB),
-        "speech": ("speech", 1024 * MB),
-        "web": ("web", 768 * MB),
-        "embedding": ("embedding", 512 * MB),
-        "meaning": ("embedding", 512 * MB),
-    }
-    return {
-        family: Family(
-            getattr(settings, f"{name}_children") or _default_children(family, settings.cores),
-            getattr(settings, f"{name}_memory_mb") * MB,
-            settings.child_idle_seconds,
-            recycle_growth_bytes=growth,
-            memory_setting=f"{name}_memory_mb",
-            may_connect=family == "web",
-            pool=POOLS.get(family, ""),
-            waits=family == "web",
-            quick=family in ("text", "words"),
-            light=family == "words",
-        )
-        for family, (name, growth) in families.items()
-    }
-
-
-def _default_children(family: str, cores: int) -> int:
-    wanted = cores * PER_CORE.get(family, 1)
-    return min(wanted, MAX_CHILDREN.get(family, wanted))
-
-
-def _default_children_memory() -> int:
-    """Half of the machine's memory."""
-    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2

@@ -223,6 +223,15 @@ class Settings:
     )
     upload_files: int = _setting(1000, "How many files one upload may bring.")
     upload_free_mb: int = _setting(200, "Uploads are refused before less than this is free on the disk of the vault.")
+    workers_url: str = _setting(
+        "", "Where NATS is, such as `tls://nats.lan:4222`, for workers on other machines; empty means none."
+    )
+    workers_credentials: str = _setting("", "The file of credentials for that, from `chyme cluster init`.")
+    workers_vault: str = _setting("", "The name of this vault for workers; empty means a random one.")
+    remote_places: int = _setting(64, "How many attempts run on workers at once.")
+    home_places: int = _setting(
+        -1, "How many attempts that could run on workers run here at once; -1 means one per core, 0 none."
+    )
     log_format: str = _setting("text", "How the log of `serve` looks: `text` for people, `json` for programs.")
     rescan_seconds: float = _setting(3600.0, "How often `serve` looks through the whole vault again.")
     purge_after_days: float = _setting(30.0, "Vanished files are forgotten after this long.")

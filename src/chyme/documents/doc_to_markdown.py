@@ -11,7 +11,7 @@ from chyme.digester import Digester, Makes, Runs, Source, Title
 from chyme.documents.conversion.results import ConversionLimits
 from chyme.documents.conversion.scanned_pages import Scan, load_scan, save_scan
 from chyme.files.extensions import PDF
-from chyme.imaging.ocr.engines import OcrSettings, fingerprint, load_engine
+from chyme.imaging.ocr.engines import OcrSettings, fingerprint, load_engine, portable_fingerprint
 from chyme.imaging.ocr.page_text import page_text
 from chyme.model import File, Form, Kind, Output, Place
 from chyme.text.titles import heading_title
@@ -47,6 +47,11 @@ class DocToMarkdown(Digester):
     @property
     def fingerprint(self) -> str:
         return f"{describe_versions(*READERS)} {self.limits} {fingerprint(self.ocr)}"
+
+    @property
+    def portable_fingerprint(self) -> str:
+        ocr = portable_fingerprint(self.ocr)
+        return f"{describe_versions(*READERS)} {self.limits} {ocr}" if ocr else ""
 
     def can_digest(self, file: File) -> bool:
         return file.kind is Kind.DOCUMENT

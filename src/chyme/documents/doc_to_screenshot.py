@@ -7,7 +7,7 @@ import json
 from chyme.core.package_versions import describe_versions
 from chyme.digester import Digester, Makes, Runs, Source
 from chyme.documents.conversion.results import ConversionLimits
-from chyme.documents.libreoffice.installation import office_marker
+from chyme.documents.libreoffice.installation import office_marker, office_version
 from chyme.documents.pages.limits import PageLimits
 from chyme.model import File, Form, Kind, Output
 
@@ -35,9 +35,17 @@ class DocToScreenshot(Digester):
 
     @property
     def fingerprint(self) -> str:
-        drawing = describe_versions("pypdfium2", "pillow")
+        return f"{self._drawing} {office_marker(self.limits.office)}"
+
+    @property
+    def portable_fingerprint(self) -> str:
+        office = office_version(self.limits.office)
+        return f"{self._drawing} {office}" if office else ""
+
+    @property
+    def _drawing(self) -> str:
         limits = f"{self.limits.page_pixels} {self.limits.thumbnail} {self.limits.image_pixels}"
-        return f"{drawing} {limits} {office_marker(self.limits.office)}"
+        return f"{describe_versions('pypdfium2', 'pillow')} {limits}"
 
     def can_digest(self, file: File) -> bool:
         return file.kind is Kind.DOCUMENT

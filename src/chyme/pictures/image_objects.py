@@ -49,6 +49,10 @@ class ImageObjects(VisionModelDigester):
     def fingerprint(self) -> str:
         return fingerprint_with_model(self.vision, PROMPTS, fingerprint(self.detector))
 
+    @property
+    def portable_fingerprint(self) -> str:
+        return f"{self.fingerprint} {OBJECTS.identity}"
+
     def can_digest(self, file: File) -> bool:
         return file.kind is Kind.IMAGE
 

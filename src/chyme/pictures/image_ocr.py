@@ -21,6 +21,7 @@ from chyme.imaging.ocr.engines import (
     fingerprint,
     load_engine,
     move_line,
+    portable_fingerprint,
     unread_note,
 )
 from chyme.imaging.ocr.page_text import PageText, page_text
@@ -75,6 +76,11 @@ class ImageOcr(Digester):
     @property
     def fingerprint(self) -> str:
         return f"{fingerprint(self.settings)} {self.settings.ocr_pages}"
+
+    @property
+    def portable_fingerprint(self) -> str:
+        engine = portable_fingerprint(self.settings)
+        return f"{engine} {self.settings.ocr_pages}" if engine else ""
 
     def preload(self) -> None:
         if self.settings.ocr_threads == 1:

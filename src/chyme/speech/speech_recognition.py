@@ -65,6 +65,13 @@ class SpeechRecognition(Digester):
         presence = "with" if path_of(VOICES, self.settings.weights_dir) else "without"
         return f"{engine}, {self.media.sound_hours} hours, voices by {VOICES.engine} {presence} weights"
 
+    @property
+    def portable_fingerprint(self) -> str:
+        engine = self.settings.portable_fingerprint
+        presence = "with" if path_of(VOICES, self.settings.weights_dir) else "without"
+        voices = f"voices by {VOICES.engine} {VOICES.identity} {presence} weights"
+        return f"{engine}, {self.media.sound_hours} hours, {voices}" if engine and self.endpoint is None else ""
+
     def waits_for(self, file: File) -> bool:
         return self.endpoint is not None
 

@@ -312,6 +312,15 @@ def _write_unnamed_file(bulk: list[bytes], task: Task, scratch: int) -> int:
     return fd
 
 
+def spill_inputs(bulk: list[bytes], task: Task) -> int:
+    """Write large inputs of a task to an open file without a name, on the disk of its scratch folder."""
+    folder = os.open(task.scratch, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        return _write_unnamed_file(bulk, task, folder)
+    finally:
+        os.close(folder)
+
+
 def _disk_full_error(task: Task, scratch: int, allowed: int, quota: bool) -> ChymeError:
     """A child's report of a full disk is believed if what it may write would not fit, or if no inodes are left.
 

@@ -36,10 +36,14 @@ class Frame:
 
 def pack(header: dict[str, object], bulk: bytes = b"") -> bytes:
     """The message as it is sent over the socket."""
-    head = _encode_json(header).encode()
+    head = encode_header(header)
     if len(head) > MAX_HEADER or len(bulk) > MAX_INLINE:
         raise BadFrame(f"a frame of {len(head)} + {len(bulk)} bytes is too large")
     return SIZES.pack(len(head), len(bulk)) + head + bulk
+
+
+def encode_header(header: dict[str, object]) -> bytes:
+    return _encode_json(header).encode()
 
 
 class Inbox:

@@ -152,6 +152,13 @@ class Runner:
         finally:
             self._give_back(slot)
 
+    def cancel(self, task: Task) -> None:
+        """End the child that runs this task, if one does; the task then fails."""
+        with self._lock:
+            for slot in self._slots:
+                if slot.task is task and slot.child is not None:
+                    slot.child.end()
+
     def snapshot(self) -> Snapshot:
         """The state of all children, for the status."""
         with self._lock:

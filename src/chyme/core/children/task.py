@@ -23,6 +23,16 @@ Answer = list[Output] | DigestError
 
 
 @dataclass(frozen=True)
+class Travel:
+    """What is needed to run a task on another machine."""
+
+    run_id: str
+    losses: int  # how often a worker vanished while it ran this
+    begin: Callable[[str, float], None]  # called with the worker's name and how many times the usual seconds it has
+    is_wanted: Callable[[], bool]  # False once the result would be dropped
+
+
+@dataclass(frozen=True)
 class Task:
     """A digester to run on a file. The caller owns the descriptor; it is never closed here."""
 
@@ -34,6 +44,7 @@ class Task:
     report: Callable[[float], None] | None = None  # called with the progress
     outside: Outside | None = None
     model_calls: Calls | None = None
+    travel: Travel | None = None  # None: it stays on this machine
 
     def open(self) -> BinaryIO:
         """The file's bytes, from the beginning."""

@@ -54,9 +54,12 @@ class AttemptResult:
     attempt: int
     run_id: str
     seconds: float
+    worker: str | None = None  # who ran it; None: this machine
 
 
-def summarize_attempt(attempt: Attempt, verdicts: Sequence[Verdict], seconds: float, given_back: bool) -> AttemptResult:
+def summarize_attempt(
+    attempt: Attempt, verdicts: Sequence[Verdict], seconds: float, given_back: bool, worker: str | None = None
+) -> AttemptResult:
     """The result of an attempt: that of its worst output."""
     worst = max(verdicts, key=_badness)
     return AttemptResult(
@@ -70,6 +73,7 @@ def summarize_attempt(attempt: Attempt, verdicts: Sequence[Verdict], seconds: fl
         attempt=attempt.number,
         run_id=attempt.run_id,
         seconds=seconds,
+        worker=worker,
     )
 
 
@@ -97,6 +101,8 @@ def log_attempt(vault: str, result: AttemptResult) -> None:
         "run": result.run_id,
         "seconds": round(result.seconds, 3),
     }
+    if result.worker:
+        fields["worker"] = result.worker
     if result.category:
         fields |= {"category": result.category, "error": result.error}
     if not is_failure:

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from chyme.core.children.task import MAX_BATCH_TASKS, Answer, Task
+from chyme.core.children.task import MAX_BATCH_TASKS, Answer, Task, Travel
 from chyme.core.files.vault_folder import Vault, stamp_of
 from chyme.core.pipeline.attempt import Attempt
 from chyme.core.pipeline.digest_state import Failed, Interrupted, Outcome, Produced, Unreadable
@@ -29,14 +29,16 @@ from chyme.core.pipeline.retry_policy import MODEL_FAILURE_CATEGORIES
 from chyme.core.pipeline.scratch_folders import ScratchFolders
 from chyme.core.pipeline.task_runners import BatchTaskRunner, ModelCalls, TaskRunner, ThreadRunner
 from chyme.core.pipeline.transitions import FilePass, PassResult
+from chyme.core.store import digest_queue, leases
 from chyme.core.store.sqlite.database import Database
-from chyme.errors import ChymeError, DigestError, DiskFull, FileChanged
-from chyme.model import File, Kind, Lease, Limits
+from chyme.errors import ChymeError, DigestError, DiskFull, FileChanged, WorkerLost
+from chyme.model import File, Kind, Lease, Limits, iso
 
 log = logging.getLogger(__name__)
 
 SMALL_TEXTS = 20_000  # characters in all texts of a file
 MIN_FREE_BYTES = 4 * 1024 * 1024
+LONG_WAIT = timedelta(minutes=1)  # for a child; longer ones move the deadline in the database
 
 Ready = tuple[Lease, Attempt | None, FilePass]
 
@@ -57,6 +59,7 @@ class FinishedAttempt:
     outcome: Outcome
     pass_result: PassResult
     began: datetime  # when a child started on it
+    worker: str | None = None  # the worker that ran it; None: this machine
 
 
 def can_batch(attempt: Attempt | None) -> bool:
@@ -98,6 +101,7 @@ class AttemptRunner:
     allowance: Callable[[str], Allowance]
     ledger: ModelCalls
     _began: dict[str, datetime] = field(default_factory=dict)  # run → when a child started on it
+    _workers: dict[str, str] = field(default_factory=dict)  # run → the worker on another machine that has it
 
     def run_all(self, attempts: Sequence[Attempt]) -> Iterator[FinishedAttempt]:
         """Run the attempts of one digester: those with little text as one batch in one child, then the others.
@@ -113,7 +117,8 @@ class AttemptRunner:
                 yield self._finished(attempt, *self._run_alone(attempt))
 
     def _finished(self, attempt: Attempt, outcome: Outcome, pass_result: PassResult) -> FinishedAttempt:
-        return FinishedAttempt(attempt, outcome, pass_result, self._began.pop(attempt.run_id, attempt.started))
+        began = self._began.pop(attempt.run_id, attempt.started)
+        return FinishedAttempt(attempt, outcome, pass_result, began, self._workers.pop(attempt.run_id, None))
 
     def _judge_answer(self, attempt: Attempt, answer: Answer) -> tuple[Outcome, PassResult]:
         if isinstance(answer, FileChanged):
@@ -129,7 +134,8 @@ class AttemptRunner:
         self.in_flight.begin(file, digester.name)
         try:
             with _open_unchanged(self.vault, file) as fd, self.scratch.lend(attempt.scratch_key) as scratch:
-                task = Task(digester.name, file, fd, inputs_of(self.database.read(), self.rules, attempt), scratch)
+                inputs = inputs_of(self.database.read(), self.rules, attempt)
+                task = Task(digester.name, file, fd, inputs, scratch, travel=self._travel(attempt, fd))
                 allowance = self.allowance(digester.runs.family)
                 limits = Limits(attempt.seconds, attempt.seconds * allowance.cpu_factor, allowance.memory_bytes)
                 runner = self._thread_runner(attempt) if digester.waits_for(file) else self.children
@@ -146,6 +152,8 @@ class AttemptRunner:
             return Interrupted(), PassResult.CHANGED
         except DigestError as error:
             return self._judge_failure(attempt, error)
+        except WorkerLost:
+            return Interrupted(lost=True), PassResult.STOPPED
         except ChymeError as error:
             if isinstance(error, DiskFull):
                 self.disk.pause(str(error), resumed)
@@ -178,12 +186,31 @@ class AttemptRunner:
         private = self.ledger.is_private(file, provider)
         return ThreadRunner(digester, self.children, self.stopping, calls, provider, private)
 
-    def _started(self, attempt: Attempt) -> None:
-        """A child has started on the task: its time limit begins."""
+    def _started(self, attempt: Attempt, stretch: float = 1.0) -> None:
+        """A child has started on the task: its time limit begins, which another machine may stretch."""
         now = self.clock()
-        self.leases.add(attempt.lease, now + timedelta(seconds=attempt.seconds))
+        deadline = now + timedelta(seconds=attempt.seconds * stretch)
+        self.leases.add(attempt.lease, deadline)
+        if deadline - attempt.started > timedelta(seconds=attempt.seconds) + LONG_WAIT:  # it waited, or is stretched
+            file_id = attempt.file.id
+            self.database.submit(lambda db: digest_queue.postpone(db, file_id, iso(deadline)))
         self._began[attempt.run_id] = now
+        self._workers.pop(attempt.run_id, None)
         self.in_flight.take(attempt.file)
+
+    def _travel(self, attempt: Attempt, fd: int) -> Travel:
+        """What is needed to run the attempt on another machine."""
+        losses = max((row.losses for row in attempt.before.values()), default=0)
+
+        def begin(worker: str, stretch: float) -> None:
+            self._started(attempt, stretch)
+            self._workers[attempt.run_id] = worker
+
+        def is_wanted() -> bool:
+            unchanged = stamp_of(status := os.fstat(fd)) == attempt.file.stamp and status.st_nlink > 0
+            return unchanged and not self.stopping.is_set() and leases.is_held(self.database.read(), attempt.lease)
+
+        return Travel(attempt.run_id, losses, begin, is_wanted)
 
     def _disk_nearly_full(self) -> bool:
         try:

@@ -235,15 +235,17 @@ class Coordinator:
         verdicts = [(name, *self._judge(attempt, outcome, name, now, chance)) for name in attempt.outputs]
         size = sum(prepared.size for _, _, prepared in verdicts if prepared)
         interrupted = isinstance(outcome, Interrupted)
+        lost = isinstance(outcome, Interrupted) and outcome.lost
+        worker = finished.worker
 
         def write(db: Connection) -> tuple[Attempt | None, FilePass]:
             if interrupted:
-                transitions.return_attempt(db, self._rules, attempt, verdicts, self._clock())
+                transitions.return_attempt(db, self._rules, attempt, verdicts, self._clock(), lost)
                 return None, file_pass
-            return transitions.record(db, self._rules, attempt, verdicts, file_pass, self._clock(), took)
+            return transitions.record(db, self._rules, attempt, verdicts, file_pass, self._clock(), took, worker)
 
         settled = all(verdict.settled for _, verdict, _ in verdicts)
-        summary = summarize_attempt(attempt, [verdict for _, verdict, _ in verdicts], took / 1000, interrupted)
+        summary = summarize_attempt(attempt, [verdict for _, verdict, _ in verdicts], took / 1000, interrupted, worker)
         resumed = self.pause.disk.resumed
         return PendingVerdict(
             attempt, finished.pass_result, settled, write, self._database.submit(write, size), summary, resumed

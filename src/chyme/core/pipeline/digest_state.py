@@ -62,6 +62,8 @@ class NotApplicable:
 class Interrupted:
     """Not a failure: chyme stopped, or the file changed while it was read."""
 
+    lost: bool = False  # the worker on another machine that had it vanished
+
 
 Outcome = Produced | Failed | Waiting | Unreadable | NotApplicable | Interrupted
 

@@ -53,7 +53,10 @@ class FileScheduler:
         among: frozenset[int] | None = None,
         cores: int = 2,
         places: Mapping[Lane, int] = MappingProxyType({}),
+        extra_places: Callable[[Lane], int] = lambda _lane: 0,
+        max_extra: int = 0,
     ) -> None:
+        """`extra_places`: how many files more fit into a lane now, because other machines help; at most `max_extra`."""
         self._database = database
         self._coordinator = coordinator
         self._concurrency = concurrency
@@ -62,7 +65,8 @@ class FileScheduler:
         self._cores = cores
         self._places = {**dict.fromkeys(Lane, 2), **places, Lane.ORDINARY: concurrency}
         self._among = among  # only these files; None means all
-        self._pool = ThreadPoolExecutor(sum(self._places.values()), thread_name_prefix="chyme-file")
+        self._extra_places = extra_places
+        self._pool = ThreadPoolExecutor(sum(self._places.values()) + max_extra, thread_name_prefix="chyme-file")
         self._in_flight = coordinator.in_flight
         self._light: set[int] = set()  # files in flight that share a place of Lane.ORDINARY
         self._bundles = 0  # of Lane.MEANING, under way
@@ -180,7 +184,7 @@ class FileScheduler:
         used = [file_id for file_id, busy_lane in busy.items() if busy_lane is lane]
         with self._guard:
             light = len(self._light.intersection(used))
-        return self._places[lane] - (len(used) - light) - light / LIGHT_FILES
+        return self._places[lane] + self._extra_places(lane) - (len(used) - light) - light / LIGHT_FILES
 
     def _fill_places(self, chosen: Sequence[int], free: float) -> list[int]:
         """The first of the chosen files, as many as fit into the free places of Lane.ORDINARY."""
@@ -197,7 +201,7 @@ class FileScheduler:
 
     def _choose_bundles(self, passed_over: set[int], crowded: bool) -> list[list[int]]:
         """The next files to embed: for each free place a bundle that goes through a child together."""
-        free = self._places[Lane.MEANING] - self._bundles
+        free = self._places[Lane.MEANING] + self._extra_places(Lane.MEANING) - self._bundles
         chosen = self._choose(free * BUNDLE, passed_over, crowded, Lane.MEANING) if free > 0 else []
         moment = time.monotonic()
         self._gathering_since = (self._gathering_since or moment) if chosen else None

@@ -75,6 +75,7 @@ def settle(
     duration: int | None,
     now: str,
     attempt: Attempt | None = None,
+    worker: str | None = None,
 ) -> None:
     """Write the new state of one output, with its content, and requeue its readers."""
     old_hash = before.content_hash if before else None
@@ -85,7 +86,7 @@ def settle(
         if keeps:
             fallbacks.keep_model_content(db, file.id, name, attempt.input_hash, duration, now)
         else:
-            _complete(db, rules, file, name, prepared, attempt, before, duration, now)
+            _complete(db, rules, file, name, prepared, attempt, before, duration, now, worker)
         if verdict.unfinished:
             digests.put_last(db, file.id, name)
         if verdict.error is not None:
@@ -98,7 +99,8 @@ def settle(
         for recorder in rules.recorders:
             recorder.not_completed(db, file, name, verdict)
     status = Status.TODO if verdict.unfinished else verdict.status
-    events.record(db, now, "digest", file.id, file.path, name, status, verdict.error)
+    detail = verdict.error or (f"made by the worker {worker}" if worker else None)
+    events.record(db, now, "digest", file.id, file.path, name, status, detail)
     if verdict.settled:
         if attempt is not None and verdict.retry_at is None:
             calls.forget_responses(db, file.id, attempt.digester.name)
@@ -182,6 +184,7 @@ def _complete(
     before: Digest | None,
     duration: int | None,
     now: str,
+    worker: str | None,
 ) -> None:
     output = prepared.output
     replaces = before is not None and before.content_hash is not None  # otherwise there is nothing to replace
@@ -199,7 +202,7 @@ def _complete(
         content = recorder.complete(db, completion, content)
     digests.complete(
         db, file.id, name, content, prepared.content_hash, sqlar_name, attempt.digester.recipe,
-        attempt.input_hash, duration, now, attempt.digester.embedder,
+        attempt.input_hash, duration, now, attempt.digester.embedder, worker,
     )  # fmt: skip
     for recorder, completion in completions:
         recorder.completed(db, completion)

@@ -166,8 +166,10 @@ def record(
     file_pass: FilePass,
     now: datetime,
     took_ms: int,
+    worker: str | None = None,
 ) -> tuple[Attempt | None, FilePass]:
     """Write the verdicts with everything that belongs to them, and start the next digester, in one transaction.
+    `worker`: who ran the attempt, if that was another machine.
 
     A worker that lost its lease changes nothing; if the file has changed meanwhile, the verdicts are dropped.
     """
@@ -183,7 +185,7 @@ def record(
             if verdict.status is Status.FAILED and verdict.settled and rules.has_capture(name, rows):
                 keep_capture(db, rules, file, name, verdict, took_ms, at)
             else:
-                settle(db, rules, file, name, verdict, prepared, row, took_ms, at, attempt)
+                settle(db, rules, file, name, verdict, prepared, row, took_ms, at, attempt, worker)
     unfinished = frozenset(name for name, verdict, _ in verdicts if verdict.unfinished)
     if unfinished:
         file_pass = replace(file_pass, put_off=file_pass.put_off | unfinished)
@@ -196,13 +198,16 @@ def return_attempt(
     attempt: Attempt,
     verdicts: Sequence[tuple[str, Verdict, PreparedOutput | None]],
     now: datetime,
+    lost: bool = False,
 ) -> None:
-    """Undo an interrupted attempt and release the file: it must be scanned again first."""
+    """Undo an interrupted attempt and release the file: it must be scanned again first. `lost`: a worker vanished."""
     if not leases.is_held(db, attempt.lease):
         return
     rows = digests.of_file(db, attempt.file.id)
     for name, verdict, _ in verdicts:
         row = rows.get(name)
         if row is not None and row.run_id == attempt.run_id:
+            if lost:
+                digests.count_loss(db, attempt.file.id, [name])
             settle(db, rules, attempt.file, name, verdict, None, row, None, iso(now))
     leases.release(db, attempt.lease)

@@ -124,12 +124,12 @@ def start(
     rows = db.execute(
         """
         WITH before AS (
-            SELECT max(attempts) AS attempts, max(interruptions) AS interruptions FROM digests
+            SELECT max(attempts) AS attempts, max(interruptions) AS interruptions, max(losses) AS losses FROM digests
              WHERE file_id = :file AND digester IN (SELECT value FROM json_each(:names))
                AND status IN ('todo', 'failed'))
         UPDATE digests
            SET status = 'in-progress', settled = 0, attempts = before.attempts + 1,
-               interruptions = before.interruptions, run_id = :run,
+               interruptions = before.interruptions, losses = before.losses, run_id = :run,
                embedder = CASE WHEN recipe = :recipe THEN embedder END, recipe = :recipe, input_hash = :input,
                deadline = :deadline, error = NULL, error_category = NULL, retry_at = NULL, provider = NULL,
                updated_at = :now
@@ -171,20 +171,30 @@ def complete(
     duration_ms: int | None,
     now: str,
     embedder: str | None = None,
+    worker: str | None = None,
 ) -> None:
-    """Record a finished output, which may be empty. `embedder`: the model that read the file."""
+    """Record a finished output, which may be empty. `embedder`: the model that read the file; `worker`: who made it, if
+    that was another machine."""
     db.execute(
         """
         UPDATE digests
            SET status = 'completed', settled = 1, content = :content, content_hash = :hash, sqlar_name = :sqlar,
                recipe = :recipe, input_hash = :input, duration_ms = :ms, error = NULL, error_category = NULL,
-               retry_at = NULL, run_id = NULL, deadline = NULL, interruptions = 0, priority = 1, asked = 0,
-               embedder = :embedder, updated_at = :now
+               retry_at = NULL, run_id = NULL, deadline = NULL, interruptions = 0, losses = 0, priority = 1,
+               asked = 0, embedder = :embedder, worker = :worker, updated_at = :now
          WHERE file_id = :file AND digester = :name AND status <> 'skipped'
         """,
         {"content": content, "hash": content_hash, "sqlar": sqlar_name, "recipe": recipe, "input": input_hash,
-         "ms": duration_ms, "embedder": embedder, "now": now, "file": file_id, "name": digester},
+         "ms": duration_ms, "embedder": embedder, "worker": worker, "now": now, "file": file_id, "name": digester},
     )  # fmt: skip
+
+
+def count_loss(db: Connection, file_id: int, outputs: Iterable[str]) -> None:
+    """A worker vanished while it made these: that is no attempt, and it is remembered."""
+    db.executemany(
+        "UPDATE digests SET losses = losses + 1 WHERE file_id = ? AND digester = ?",
+        [(file_id, name) for name in outputs],
+    )
 
 
 def put_last(db: Connection, file_id: int, digester: str) -> None:
@@ -302,7 +312,7 @@ def reset(
             f"""
             UPDATE digests
                SET status = 'todo', settled = 0, {cleared} error = NULL,
-                   error_category = NULL, provider = NULL, attempts = 0, interruptions = 0, retry_at = NULL,
+                   error_category = NULL, provider = NULL, attempts = 0, interruptions = 0, losses = 0, retry_at = NULL,
                    run_id = NULL, deadline = NULL, input_hash = NULL, priority = ?, updated_at = ?
              WHERE file_id = ? AND digester = ? AND NOT (status = 'skipped' AND error = 'not applicable')
             """,
@@ -367,8 +377,8 @@ def retry_failed(
         db.execute(
             """
             UPDATE digests INDEXED BY digests_of_file
-               SET status = 'todo', settled = 0, attempts = 0, interruptions = 0, error = NULL, error_category = NULL,
-                   provider = NULL, retry_at = NULL, priority = :priority, updated_at = :now
+               SET status = 'todo', settled = 0, attempts = 0, interruptions = 0, losses = 0, error = NULL,
+                   error_category = NULL, provider = NULL, retry_at = NULL, priority = :priority, updated_at = :now
              WHERE file_id = :file AND (:names IS NULL OR digester IN (SELECT value FROM json_each(:names)))
                AND (status = 'failed' OR (status = 'completed' AND provider IS NOT NULL))
             """,

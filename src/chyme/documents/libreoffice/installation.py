@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 from collections.abc import Iterator
@@ -10,6 +11,7 @@ from pathlib import Path
 COMMANDS = ("soffice", "libreoffice", "loffice")
 FOLDERS = ("/usr/lib/libreoffice/program", "/usr/lib64/libreoffice/program", "/usr/local/lib/libreoffice/program")
 ROOTS = ("/opt", "/usr/local")  # where the project's own packages are installed: /opt/libreoffice24.8/program
+VERSION_FILE = "versionrc"  # beside the program
 BINARY = "soffice.bin"  # started directly, because the wrapper scripts would be extra processes
 
 
@@ -32,6 +34,18 @@ def office_marker(office: str) -> str:
     except OSError:
         return "no LibreOffice"
     return f"LibreOffice {program} {status.st_size} {status.st_mtime_ns}"
+
+
+def office_version(office: str) -> str:
+    """The version of LibreOffice in words that mean the same on every machine; empty if it cannot be told."""
+    program = office_program(office)
+    if program is None:
+        return "no LibreOffice"
+    try:
+        version = (program.parent / VERSION_FILE).read_bytes()
+    except OSError:
+        return ""
+    return f"LibreOffice {hashlib.sha256(version).hexdigest()[:16]}"
 
 
 def _candidates() -> Iterator[Path]:

@@ -47,6 +47,8 @@ COMMANDS = {
     "purge": "maintenance",
     "trash": "trash",
     "weights": "weights",
+    "work": "work",
+    "workers": "workers",
     "backup": "backup",
     "restore": "backup",
     "rescue": "backup",

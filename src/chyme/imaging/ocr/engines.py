@@ -133,6 +133,16 @@ def fingerprint(settings: OcrSettings) -> str:
     return f"{settings.ocr_engine} {versions} bytes {NETWORKS} {settings.ocr_side} {settings.ocr_doubt}"
 
 
+def portable_fingerprint(settings: OcrSettings) -> str:
+    """The same with the version of a program that is not ours; empty if it cannot be told."""
+    if settings.ocr_engine != "tesseract":
+        return fingerprint(settings)
+    from chyme.imaging.ocr.tesseract import installed_version
+
+    version = installed_version(settings.ocr_languages)
+    return f"{fingerprint(settings)}, {version}" if version else ""
+
+
 @cache
 def _rapidocr(threads: int, side: int) -> OcrEngine:
     from chyme.imaging.ocr.rapidocr import RapidOcr

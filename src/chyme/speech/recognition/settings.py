@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
 from chyme.core.package_versions import describe_versions
@@ -51,6 +52,17 @@ class SpeechSettings:
         identity = (
             _hash_folder(Path(self.model_dir)) if self.model_dir else f"{known[MODEL_FILE][:16]} {presence} weights"
         )
+        return self._describe(identity)
+
+    @property
+    def portable_fingerprint(self) -> str:
+        """The same without the times of files, which differ from machine to machine; empty if a file is missing."""
+        if not self.model_dir:
+            return f"{self.fingerprint} {SPEECH.identity}"
+        identity = _hash_contents(Path(self.model_dir))
+        return self._describe(identity) if identity else ""
+
+    def _describe(self, identity: str) -> str:
         libraries = describe_versions("faster-whisper", "ctranslate2", "av")
         return f"{self.model} {identity} {libraries} language {self.language or 'detected'}, protocol {PROTOCOL}"
 
@@ -82,6 +94,19 @@ def _hash_folder(folder: Path) -> str:
     except OSError:
         digest.update(b"missing")
     return digest.hexdigest()[:16]
+
+
+@cache
+def _hash_contents(folder: Path) -> str:
+    """The SHA-256 of all files of a model in a folder of its own, read once; empty if one cannot be read."""
+    digest = hashlib.sha256()
+    try:
+        for name in FILES:
+            with (folder / name).open("rb") as stream:
+                digest.update(f"{name} {hashlib.file_digest(stream, 'sha256').hexdigest()} ".encode())
+    except OSError:
+        return ""
+    return digest.hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
