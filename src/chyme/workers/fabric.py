@@ -52,6 +52,11 @@ class Proof(Protocol):
         """Read the certificate again: it may have been renewed."""
 
 
+def _is_worth_telling(record: logging.LogRecord) -> bool:
+    """asyncio warns each time a TLS connection ends, because of how the NATS client is written."""
+    return "eof_received" not in str(record.msg)
+
+
 class Fabric:
     """One connection. `on_change` is called in its loop when it comes or goes."""
 
@@ -85,6 +90,7 @@ class Fabric:
 
     def start(self) -> None:
         """Connect in the background, as often as it takes."""
+        logging.getLogger("asyncio").addFilter(_is_worth_telling)
         self._thread.start()
         self.spawn(self._connect())
 
@@ -112,7 +118,10 @@ class Fabric:
             self._loop.close()
 
     def call(self, work: Coroutine[Any, Any, T]) -> Future[T]:
-        """Run this in the loop, from any thread."""
+        """Run this in the loop, from any thread. FabricAway once the loop has ended."""
+        if self._loop.is_closed():
+            work.close()
+            raise FabricAway("the connection to NATS is closed")
         return asyncio.run_coroutine_threadsafe(work, self._loop)
 
     def spawn(self, work: Coroutine[Any, Any, None]) -> None:
@@ -123,7 +132,10 @@ class Fabric:
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
 
-        self._loop.call_soon_threadsafe(begin)
+        try:
+            self._loop.call_soon_threadsafe(begin)
+        except RuntimeError:  # the loop has ended
+            work.close()
 
     def listen(self, subject: str, handler: Handler) -> None:
         """Give every message on this subject to the handler, and send back what it returns."""

@@ -140,6 +140,7 @@ class RemoteRun:
         if not pack_folder(self._tasks[0].scratch, cast("BinaryIO", stream), self._answer_bytes):
             stream.close()
             return 0
+        stream.flush()
         with self._lock:
             self._kept = stream
         return stream.tell()

@@ -146,6 +146,8 @@ class RemoteRunner:
     def close(self) -> None:
         """Stop: everything that waits or runs elsewhere fails with a ChymeError, and workers are told."""
         with self._lock:
+            if self._closed:
+                return
             self._closed = True
             waiting, self._line = self._line, []
             runs = list(self._runs.values())
@@ -191,10 +193,10 @@ class RemoteRunner:
     def _may_travel(self, task: Task) -> bool:
         if task.travel is None or self._is_private(task.file.path):
             return False
-        if self._config.travels_always:
-            return True
         seconds = self.estimates.seconds(task.digester, task.file.mime)
-        return seconds is not None and seconds >= SMALL_SECONDS
+        if seconds is None:
+            return self._config.travels_always
+        return seconds >= SMALL_SECONDS
 
     def _measured_run(
         self,

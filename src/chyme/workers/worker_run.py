@@ -16,7 +16,7 @@ from typing import Any, BinaryIO, Protocol, cast
 from chyme.core.children.frames import BadFrame, Bulk, FileBulk, InlineBulk, encode_header
 from chyme.core.children.serialization import decode_file, decode_input, encode_output
 from chyme.core.children.task import MAX_BATCH_TASKS, Task
-from chyme.errors import ChymeError, DigestError, DiskFull
+from chyme.errors import Category, ChymeError, DigestError, DiskFull
 from chyme.model import Limits, Output
 from chyme.workers.fabric import FabricAway
 from chyme.workers.kept_scratch import pack_folder, unpack_folder
@@ -179,6 +179,8 @@ class WorkerRun:
             }
         except (DiskFull, OSError):
             answer = {"result": "full"}
+        except BadFrame as error:
+            answer = {"result": "error", "category": Category.CRASH, "message": f"its bytes did not arrive: {error}"}
         except ChymeError:
             raise Stopped from None
         self._require_wanted()
@@ -231,8 +233,10 @@ class WorkerRun:
         offset = 0
         while offset < size:
             piece = self._patient_ask({"kind": "bytes", "part": part, "offset": offset})
-            if piece.kind != "piece" or not 0 < len(piece.bulk) <= min(PIECE, size - offset):
+            if piece.kind == "not wanted":
                 raise Stopped
+            if piece.kind != "piece" or not 0 < len(piece.bulk) <= min(PIECE, size - offset):
+                raise BadFrame("a piece of another size than asked for")
             view = memoryview(piece.bulk)
             while view:
                 written = os.pwrite(fd, view, offset)

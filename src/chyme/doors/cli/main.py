@@ -47,6 +47,7 @@ COMMANDS = {
     "purge": "maintenance",
     "trash": "trash",
     "weights": "weights",
+    "cluster": "cluster",
     "work": "work",
     "workers": "workers",
     "backup": "backup",
