@@ -52,6 +52,7 @@ COMMANDS = {
     "rescue": "backup",
     "export": "backup",
     "mcp": "mcp",
+    "cluster": "cluster",
 }
 
 

@@ -1,0 +1,1 @@
+"""Attempts made by worker processes elsewhere, through a NATS server."""
