@@ -12,6 +12,7 @@ from pathlib import Path
 from chyme import digesters
 from chyme.application.digester_config import ENGINES, LOCAL, OPENAI, embedding_config, providers_of
 from chyme.application.settings import Settings, read_settings
+from chyme.core import clock
 from chyme.core.children.runner import isolation
 from chyme.core.files.vault_folder import STATE
 from chyme.core.outbound.policy import policy_of
@@ -87,6 +88,7 @@ def doctor(root: Path, settings: Settings | None = None) -> list[Engine]:
         )
     )
     found.append(Engine("children's user", isolated.user, bool(isolated.user)))
+    found += _check_worker_credentials(getattr(settings, "workers_credentials", ""))
     try:
         refuse_network_file_system(root)
         found.append(Engine("disk", f"{shutil.disk_usage(root).free // MB:,} MB free at {root}", True))
@@ -177,6 +179,19 @@ def _check_search_engine(settings: Settings) -> Engine:
 def _check_weights(capability: str, weights: Weights, settings: Settings) -> Engine:
     exists = path_of(weights, settings.weights_dir) is not None
     return Engine(capability, weights.engine, exists, "" if exists else f"chyme weights {weights.capability}")
+
+
+def _check_worker_credentials(path: str) -> list[Engine]:
+    """Check the certificate for the NATS server, which only vaults with workers elsewhere have."""
+    if not path:
+        return []
+    from chyme.workers.credentials import describe_expiry
+
+    try:
+        how = describe_expiry(Path(path).expanduser(), clock.now()) or ""
+    except UsageError as error:
+        return [Engine("workers elsewhere", path, False, str(error))]
+    return [Engine("workers elsewhere", path, True, how)]
 
 
 def _check_captions(settings: Settings) -> Engine:

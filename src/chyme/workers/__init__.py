@@ -1,1 +1,1 @@
-"""Workers: processes on other machines that run attempts for the coordinator of a vault."""
+"""Attempts made by worker processes elsewhere, through a NATS server."""

@@ -55,6 +55,7 @@ COMMANDS = {
     "rescue": "backup",
     "export": "backup",
     "mcp": "mcp",
+    "cluster": "cluster",
 }
 
 
