@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from remote_runs import DIGESTER, HERE, LIMITS, Outcome, Stage, hang, say, stage, workers_of
+from remote_runs import DIGESTER, HERE, Outcome, Stage, hang, say, stage, workers_of
 from waiting import wait_until
 
 from chyme.core.children.task import Task
 from chyme.errors import ChildCrashed, ChymeError, EngineUnavailable, UnreadableFile, WorkerLost
 from chyme.model import Artifact, Form, Output, Upstream
 from chyme.workers import known_workers, remote_runner, worker, worker_run
+from chyme.workers.fabric import FabricAway
 
 
 @pytest.fixture
@@ -24,6 +25,8 @@ def scene(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stage]:
     """Silences are noticed sooner than in real life."""
     monkeypatch.setattr(remote_runner, "SILENT_SECONDS", 3.0)
     monkeypatch.setattr(remote_runner, "AWAY_SECONDS", 2.0)
+    monkeypatch.setattr(remote_runner, "LIVE_SECONDS", 4.0)
+    monkeypatch.setattr(remote_runner, "SMALL_SECONDS", 0.0)  # made-up digesters take no time
     monkeypatch.setattr(worker, "BEAT_SECONDS", 0.2)
     monkeypatch.setattr(worker, "HELLO_SECONDS", 0.3)
     monkeypatch.setattr(remote_runner, "PRESENCE_SECONDS", 0.3)
@@ -94,7 +97,8 @@ def test_what_waits_for_a_worker_is_taken_by_a_child_that_becomes_free_here(scen
     assert sorted([first.text() or "", second.text() or ""]) == ["late", HERE]
 
 
-def test_small_unknown_and_private_work_stays_here(scene: Stage) -> None:
+def test_small_unknown_and_private_work_stays_here(scene: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(remote_runner, "SMALL_SECONDS", 0.5)
     scene.here.may_end.set()
     runner = scene.runner(home_cores=1, is_private=lambda path: path.endswith("9.png"))
     scene.worker("strong", say("elsewhere"))
@@ -396,7 +400,7 @@ def cut_off(lost: Any) -> None:
     fabric = lost._fabric
 
     async def nothing(*_arguments: object, **_options: object) -> Any:
-        raise remote_runner.FabricAway("cut off")
+        raise FabricAway("cut off")
 
     fabric.request = nothing
     fabric.publish = nothing
@@ -407,6 +411,3 @@ def cut_off(lost: Any) -> None:
 def described(runner: Any) -> Any:
     found = runner.describe()
     return found if isinstance(found, dict) else found.as_json()
-
-
-assert LIMITS

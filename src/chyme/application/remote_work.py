@@ -16,15 +16,14 @@ from chyme.core.children.places import Family, Places
 from chyme.core.pipeline.registry_rules import Rules
 from chyme.core.store import vault_properties
 from chyme.core.store.sqlite.database import Database
-from chyme.errors import UsageError
 from chyme.vault.open_vault import OpenVault
 from chyme.workers.abilities import abilities_of
 from chyme.workers.credentials import Credentials
 from chyme.workers.fabric import Fabric
+from chyme.workers.names import check_vault
 from chyme.workers.remote_runner import HomeRunner, RemoteConfig, RemoteRunner, TravellingDigester
 from chyme.workers.travelling_config import identity_of, travelling_part
 from chyme.workers.urls import check_url
-from chyme.workers.wire import is_token
 
 NAME = "name for workers"  # of the property
 
@@ -78,9 +77,7 @@ def _read_credentials(settings: Settings) -> Credentials | None:
 def _name_of(database: Database, settings: Settings) -> str:
     """The name of this vault on the fabric: from the settings, or a random one that stays."""
     if settings.workers_vault:
-        if not is_token(settings.workers_vault):
-            raise UsageError("workers_vault may have letters, digits, - and _, and at most 64 of them")
-        return settings.workers_vault
+        return check_vault(settings.workers_vault)
     stored = vault_properties.value_of(database.read(), NAME)
     if stored is not None:
         return str(stored)

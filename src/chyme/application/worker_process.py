@@ -15,10 +15,10 @@ from chyme.core.children.runner import Runner, isolation
 from chyme.errors import UsageError
 from chyme.workers.credentials import Credentials
 from chyme.workers.fabric import Fabric
+from chyme.workers.names import ALL_VAULTS, check_person, check_vaults
 from chyme.workers.scratch_root import ScratchRoot
 from chyme.workers.slowness import measure_slowness
 from chyme.workers.urls import check_url
-from chyme.workers.wire import is_token
 from chyme.workers.worker import Worker, WorkerConfig
 
 
@@ -43,9 +43,8 @@ def make_worker(options: WorkerOptions, settings: Settings) -> Worker:
     credentials = Credentials.read(options.credentials) if options.credentials else None
     servers = check_url(options.url, credentials)
     name = credentials.name if credentials else options.name
-    for word in (name, *options.vaults):
-        if not is_token(word):
-            raise UsageError(f"{word!r} is no name: letters, digits, - and _, and at most 64 of them")
+    check_person(name)
+    vaults = check_vaults(options.vaults or (ALL_VAULTS,))
     if not options.without_isolation:
         _require_isolation(settings)
     config = WorkerConfig(
@@ -57,7 +56,7 @@ def make_worker(options: WorkerOptions, settings: Settings) -> Worker:
         run_as=settings.child_uid if os.geteuid() == 0 else None,
         scratch_bytes=settings.scratch_mb * MB,
         only=frozenset(options.only) or None,
-        vaults=tuple(options.vaults) or ("*",),
+        vaults=vaults,
         grace_seconds=options.grace_seconds,
     )
     return Worker(config, Fabric(servers, name, credentials), ScratchRoot(options.scratch, options.quota_mb * MB))

@@ -17,7 +17,8 @@ from nats.aio.msg import Msg
 
 from chyme.core.children.frames import BadFrame
 from chyme.errors import ChymeError
-from chyme.workers.wire import Message, inbox_prefix, pack_message, read_message
+from chyme.workers.names import inbox_of, is_inbox_of
+from chyme.workers.wire import Message, pack_message, read_message
 
 T = TypeVar("T")
 
@@ -57,6 +58,10 @@ def _is_worth_telling(record: logging.LogRecord) -> bool:
     return "eof_received" not in str(record.msg)
 
 
+def _is_inbox(subject: str) -> bool:
+    return subject.startswith(inbox_of(""))
+
+
 class Fabric:
     """One connection. `on_change` is called in its loop when it comes or goes."""
 
@@ -75,6 +80,7 @@ class Fabric:
         self._on_change = on_change
         self._client = Client()
         self._handlers: dict[str, Handler] = {}
+        self._strict: set[str] = set()  # subjects whose last part names the one who gets the answer
         self._tasks: set[asyncio.Task[None]] = set()
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._run, name="chyme-fabric", daemon=True)
@@ -137,9 +143,15 @@ class Fabric:
         except RuntimeError:  # the loop has ended
             work.close()
 
-    def listen(self, subject: str, handler: Handler) -> None:
-        """Give every message on this subject to the handler, and send back what it returns."""
+    def listen(self, subject: str, handler: Handler, answers_go_to_last: bool = False) -> None:
+        """Give every message on this subject to the handler, and send back what it returns.
+
+        `answers_go_to_last`: only into the inbox of the one named at the end of the subject. Otherwise a worker could
+        have a coordinator send its answer to another worker, as if it were a request.
+        """
         self._handlers[subject] = handler
+        if answers_go_to_last:
+            self._strict.add(subject)
         if self.connected:
             self.spawn(self._subscribe(subject, handler))
 
@@ -174,7 +186,7 @@ class Fabric:
                 await self._client.connect(
                     self._servers,
                     name=self.name,
-                    inbox_prefix=inbox_prefix(self.name).encode(),
+                    inbox_prefix=inbox_of(self.name).encode(),
                     error_cb=self._told_error,
                     disconnected_cb=self._told_disconnected,
                     reconnected_cb=self._told_reconnected,
@@ -201,13 +213,17 @@ class Fabric:
     async def _subscribe(self, subject: str, handler: Handler) -> None:
         async def receive(received: Msg) -> None:
             # In a task of its own: one that waits for a disk must not keep the others waiting.
-            task = self._loop.create_task(self._answer(received, handler))
+            task = self._loop.create_task(self._answer(received, handler, subject in self._strict))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
 
         await self._client.subscribe(subject, cb=receive)
 
-    async def _answer(self, received: Msg, handler: Handler) -> None:
+    async def _answer(self, received: Msg, handler: Handler, strict: bool) -> None:
+        asker = received.subject.rpartition(".")[2] if strict else ""
+        if received.reply and not (is_inbox_of(asker, received.reply) if strict else _is_inbox(received.reply)):
+            log.warning("a request on %s wants its answer elsewhere than in an inbox of its own", received.subject)
+            return
         try:
             answer = await handler(received.subject, read_message(received.data))
             if answer is not None and received.reply:

@@ -137,7 +137,7 @@ class RemoteRunner:
         self._away_for = 0.0
         self._hint_due = self._hinted = 0.0  # the next hint, and the last one
         self._wake = asyncio.Event()
-        fabric.listen(ask_subject(config.vault, self.coordinator, "*"), self._answer_worker)
+        fabric.listen(ask_subject(config.vault, self.coordinator, "*"), self._answer_worker, answers_go_to_last=True)
 
     def start(self) -> None:
         self._fabric.start()

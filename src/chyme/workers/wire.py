@@ -20,7 +20,7 @@ MAX_HEADER = 512 << 10
 MAX_MESSAGE = 1 << 20  # what NATS carries unless it is told otherwise
 
 _SIZE = struct.Struct("!I")
-_TOKEN = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_TOKEN = re.compile(r"[A-Za-z0-9_-]{1,128}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,8 +114,3 @@ def ask_subject(vault: str, coordinator: str, worker: str) -> str:
 def give_subject(vault: str, worker: str, instance: str) -> str:
     """Where a coordinator asks one process of a worker."""
     return f"chyme.{vault}.give.{worker}.{instance}"
-
-
-def inbox_prefix(name: str) -> str:
-    """Where answers to this one's requests arrive."""
-    return f"chyme.inbox.{name}"

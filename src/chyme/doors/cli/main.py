@@ -47,7 +47,6 @@ COMMANDS = {
     "purge": "maintenance",
     "trash": "trash",
     "weights": "weights",
-    "cluster": "cluster",
     "work": "work",
     "workers": "workers",
     "backup": "backup",
