@@ -6,6 +6,7 @@ import asyncio
 import logging
 import ssl
 import threading
+import time
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from concurrent.futures import Future
 from typing import Any, Protocol, TypeVar
@@ -29,6 +30,7 @@ WAIT_SECONDS = 1  # between two tries to connect
 PING_SECONDS = 3  # a server that does not answer two of them is left for another
 REQUEST_SECONDS = 5.0
 PENDING_BYTES = 4 << 20  # of messages that wait to be sent
+WARNING_SECONDS = 1.0
 
 Handler = Callable[[str, Message], Awaitable[tuple[dict[str, object], bytes] | None]]
 
@@ -85,6 +87,7 @@ class Fabric:
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._run, name="chyme-fabric", daemon=True)
         self._closing = False
+        self._next_warning = 0.0
 
     @property
     def connected(self) -> bool:
@@ -222,18 +225,26 @@ class Fabric:
     async def _answer(self, received: Msg, handler: Handler, strict: bool) -> None:
         asker = received.subject.rpartition(".")[2] if strict else ""
         if received.reply and not (is_inbox_of(asker, received.reply) if strict else _is_inbox(received.reply)):
-            log.warning("a request on %s wants its answer elsewhere than in an inbox of its own", received.subject)
+            self._warn(f"a request on {received.subject} wants its answer elsewhere than in an inbox of its own")
             return
         try:
-            answer = await handler(received.subject, read_message(received.data))
+            try:
+                answer = await handler(received.subject, read_message(received.data))
+            except BadFrame as error:
+                self._warn(f"a message on {received.subject} makes no sense: {error}")
+                answer = {"kind": "refused", "cause": str(error)}, b""
             if answer is not None and received.reply:
                 await self._client.publish(received.reply, pack_message(*answer))
-        except BadFrame as error:
-            log.warning("a message on %s makes no sense: %s", received.subject, error)
         except nats.errors.Error as error:
             log.debug("an answer was not sent: %s", error)
         except Exception:
             log.exception("a message on %s could not be handled", received.subject)
+
+    def _warn(self, text: str) -> None:
+        """Log what others did wrong, but not more than once a second: they must not be able to fill the log."""
+        if time.monotonic() >= self._next_warning:
+            self._next_warning = time.monotonic() + WARNING_SECONDS
+            log.warning("%s", text)
 
     def _change(self, connected: bool) -> None:
         if connected:

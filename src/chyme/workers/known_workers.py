@@ -12,6 +12,7 @@ FORGET_SECONDS = 60.0  # after this long without a word, a worker without work i
 MAX_WORKERS = 10_000
 MAX_FAULTS = 3  # in a row, on different files, before a worker is set aside
 MAX_SLOWNESS = 20.0
+MAX_NONSENSE = 20  # messages, before a worker is set aside
 
 
 @dataclass
@@ -34,6 +35,7 @@ class KnownWorker:
     done: int = 0
     failed: int = 0
     lost: int = 0  # runs it vanished with
+    nonsense: int = 0  # messages
     late: int = 0  # answers that nobody wanted any more
     faults: list[int] = field(default_factory=list)  # files it failed with in a row, for reasons of its own
     set_aside: str | None = None  # why it gets no more work
@@ -61,6 +63,17 @@ class KnownWorker:
         self.set_aside = (
             f"failed with {MAX_FAULTS} files in a row that others could read (last: {reason}); "
             f"mend it, then start 'chyme work' on {self.host or 'it'} again"
+        )
+        return True
+
+    def babble(self, reason: str) -> bool:
+        """It sent a message that makes no sense. Returns whether it is set aside because of that."""
+        self.nonsense += 1
+        if self.nonsense < MAX_NONSENSE or self.set_aside:
+            return False
+        self.set_aside = (
+            f"sent {MAX_NONSENSE} messages that make no sense (last: {reason}); see whether it is what it should be, "
+            "then start 'chyme work' there again"
         )
         return True
 

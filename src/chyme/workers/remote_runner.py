@@ -412,6 +412,16 @@ class RemoteRunner:
         if not is_token(name):
             return None
         instance = message.token("instance")
+        try:
+            return await self._answer_known(name, instance, message)
+        except BadFrame as error:
+            with self._lock:
+                worker = self._workers.find(name, instance)
+                if worker is not None and worker.babble(str(error)):
+                    log.warning("the worker %s is set aside: %s", worker.name, worker.set_aside)
+            raise
+
+    async def _answer_known(self, name: str, instance: str, message: Message) -> tuple[dict[str, object], bytes] | None:
         match message.kind:
             case "hello":
                 return self._welcome(name, instance, message), b""
