@@ -167,6 +167,8 @@ class Machine:
         except OSError:
             inner.close()
             return
+        for end in (inner, outer):
+            end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # small messages must not wait for each other
         self._sockets |= {inner, outer}
         pair = [
             threading.Thread(target=self._pump, args=both, daemon=True) for both in ((inner, outer), (outer, inner))

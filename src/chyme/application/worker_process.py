@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -47,12 +47,15 @@ def make_worker(options: WorkerOptions, settings: Settings) -> Worker:
     vaults = check_vaults(options.vaults or (ALL_VAULTS,))
     if not options.without_isolation:
         _require_isolation(settings)
+    places = options.places or settings.cores
+    if not settings.speech_threads:  # its runs share the cores, instead of each using all
+        settings = replace(settings, speech_threads=max(1, settings.cores // places))
     config = WorkerConfig(
         name=name,
-        places=options.places or settings.cores,
+        places=places,
         slowness=measure_slowness(),
         config=without_secrets(config_of(settings)),
-        make_children=lambda merged: _make_children(settings, merged, options.places or settings.cores),
+        make_children=lambda merged: _make_children(settings, merged, places),
         run_as=settings.child_uid if os.geteuid() == 0 else None,
         scratch_bytes=settings.scratch_mb * MB,
         only=frozenset(options.only) or None,
@@ -73,10 +76,11 @@ def _require_isolation(settings: Settings) -> None:
 
 def _make_children(settings: Settings, config: Mapping[str, Any], places: int) -> Runner:
     """Children for one vault: they are never shared between vaults, since one may have read a hostile file."""
+    families = {name: replace(family, count=places) for name, family in make_families(settings).items()}
     return Runner(
         "chyme.digesters:in_child",
         config,
-        make_families(settings),
+        families,
         run_as=(settings.child_uid, settings.child_uid),
         scratch_bytes=settings.scratch_mb * MB,
         answer_bytes=settings.answer_mb * MB,

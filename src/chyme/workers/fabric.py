@@ -32,6 +32,8 @@ REQUEST_SECONDS = 5.0
 PENDING_BYTES = 4 << 20  # of messages that wait to be sent
 WARNING_SECONDS = 1.0
 
+SLOW = ("bytes", "answer", "kept")  # they wait for a disk, and must not keep others waiting
+
 Handler = Callable[[str, Message], Awaitable[tuple[dict[str, object], bytes] | None]]
 
 
@@ -214,22 +216,31 @@ class Fabric:
             await self._client.close()
 
     async def _subscribe(self, subject: str, handler: Handler) -> None:
+        strict = subject in self._strict
+
         async def receive(received: Msg) -> None:
-            # In a task of its own: one that waits for a disk must not keep the others waiting.
-            task = self._loop.create_task(self._answer(received, handler, subject in self._strict))
+            try:
+                message = read_message(received.data)
+                if message.header.get("kind") not in SLOW:
+                    await self._answer(received, message, handler, strict)
+                    return
+            except BadFrame as error:
+                self._warn(f"a message on {received.subject} makes no sense: {error}")
+                return
+            task = self._loop.create_task(self._answer(received, message, handler, strict))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
 
         await self._client.subscribe(subject, cb=receive)
 
-    async def _answer(self, received: Msg, handler: Handler, strict: bool) -> None:
+    async def _answer(self, received: Msg, message: Message, handler: Handler, strict: bool) -> None:
         asker = received.subject.rpartition(".")[2] if strict else ""
         if received.reply and not (is_inbox_of(asker, received.reply) if strict else _is_inbox(received.reply)):
             self._warn(f"a request on {received.subject} wants its answer elsewhere than in an inbox of its own")
             return
         try:
             try:
-                answer = await handler(received.subject, read_message(received.data))
+                answer = await handler(received.subject, message)
             except BadFrame as error:
                 self._warn(f"a message on {received.subject} makes no sense: {error}")
                 answer = {"kind": "refused", "cause": str(error)}, b""

@@ -90,6 +90,7 @@ class RemoteRun:
         self.stalled = 0.0  # seconds without a byte, before it runs
         self.running_for: float | None = None  # seconds since it had all bytes
         self.pulling = False
+        self.answered_inline = False  # then the worker knows already that we have it
         self._run_as = run_as
         self._answer_bytes = answer_bytes
         self._lock = threading.Lock()  # the tasks' descriptors are open while it is not closed
@@ -112,6 +113,7 @@ class RemoteRun:
                 self._inputs, self._inputs_size = spill_inputs(bulk, self._tasks[0]), size
             bulk = []
         limits = self.waiting.limits
+        small_file = self._small_file(INLINE - size)
         header: dict[str, object] = {
             "kind": "run",
             "run": self.run_id,
@@ -125,8 +127,20 @@ class RemoteRun:
             "keeps": self.waiting.keeps_scratch,
             "kept": self._pack_kept(),
             "alone": self.waiting.alone,
+            "file_here": small_file is not None,
         }
-        return header, b"".join(bulk)
+        return header, b"".join((*bulk, small_file or b""))
+
+    def _small_file(self, most: int) -> bytes | None:
+        """The whole file if it is no larger than that: it spares a request."""
+        fd = self._tasks[0].fd
+        if len(self._tasks) != 1 or fd is None or self._tasks[0].file.size > most:
+            return None
+        with self._lock:
+            if self._closed:
+                raise Unwanted
+            data = os.pread(fd, self._tasks[0].file.size, 0)
+        return data if len(data) == self._tasks[0].file.size else None
 
     @property
     def _tasks(self) -> tuple[Task, ...]:

@@ -38,6 +38,7 @@ T = TypeVar("T")
 log = logging.getLogger(__name__)
 
 TICK_SECONDS = 0.5
+GATHER_SECONDS = 0.01
 HINT_SECONDS = 2.0  # between two hints while work waits
 PRESENCE_SECONDS = 5.0  # between two when there is none
 LIVE_SECONDS = 15.0  # a worker that was heard of within this time counts as there
@@ -47,6 +48,7 @@ STALL_SECONDS = 60.0  # a run whose bytes do not move for so long is lost
 SPARE_SECONDS = 60.0  # beyond its stretched limit, before a worker that does not stop is given up
 WAIT_SECONDS = 5.0  # for a worker, where nothing runs at home
 SMALL_SECONDS = 0.5  # what takes less does not travel
+CHANGE_SECONDS = 0.2  # between two words about free places
 PULL_SECONDS = 20.0  # for one piece of an answer
 FREE_ONCE = frozenset({Category.CRASH, Category.TIMEOUT, Category.UNAVAILABLE})
 
@@ -135,6 +137,7 @@ class RemoteRunner:
         self._at_home: Counter[str] = Counter()
         self._closed = False
         self._away_for = 0.0
+        self._told_change = 0.0
         self._hint_due = self._hinted = 0.0  # the next hint, and the last one
         self._wake = asyncio.Event()
         fabric.listen(ask_subject(config.vault, self.coordinator, "*"), self._answer_worker, answers_go_to_last=True)
@@ -334,11 +337,19 @@ class RemoteRunner:
         with self._lock:
             self._runs.pop(run.run_id, None)
             run.worker.running.pop(run.run_id, None)
+            run.worker.free = min(run.worker.free + 1, run.worker.places)  # until it says so itself
             if run.worker.alone_with == run.run_id:
                 run.worker.alone_with = None
             closed = self._closed
-        if not closed:
+            now = time.monotonic()
+            tell_change = now - self._told_change >= CHANGE_SECONDS
+            if tell_change:
+                self._told_change = now
+        if closed:
+            return
+        if not run.answered_inline:
             self._fabric.spawn(self._tell(run, "have"))
+        if tell_change:
             self._on_change()
 
     # For the scheduler and the status
@@ -475,6 +486,7 @@ class RemoteRunner:
             run = RemoteRun(entry, worker, self._config.run_as, self._config.answer_bytes)
             self._runs[run.run_id] = run
             worker.running[run.run_id] = entry.digester
+            worker.free = max(worker.free - 1, 0)
             if entry.alone:
                 worker.alone_with = run.run_id
         try:
@@ -573,6 +585,7 @@ class RemoteRunner:
         seconds, size = message.number("seconds"), message.integer("size")
         try:
             if message.flag("inline"):
+                run.answered_inline = True
                 run.finish(inline_told(message, seconds))
                 return {"kind": "have it"}
             if not run.pulling or not message.flag("again"):
@@ -658,21 +671,25 @@ class RemoteRunner:
         while not self._closed:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._wake.wait(), TICK_SECONDS)
+                await asyncio.sleep(GATHER_SECONDS)  # others may come to wait, too: one hint is enough for all
             self._wake.clear()
             now = time.monotonic()
-            elapsed, last = min(now - last, 2 * TICK_SECONDS), now
             try:
                 await self._hint(now)
-                self._count_silence(elapsed)
-                self._put_down()
+                if now - last >= TICK_SECONDS:
+                    elapsed, last = min(now - last, 2 * TICK_SECONDS), now
+                    self._count_silence(elapsed)
+                    self._put_down()
             except Exception:  # without this loop nothing would ever be given out or taken back again
                 log.exception("workers could not be watched")
 
     async def _hint(self, now: float) -> None:
+        """Say what waits: from time to time, and at once if a worker may be idle. A busy one asks by itself."""
         with self._lock:
             wants = sorted({entry.digester for entry in self._line})
             fresh = any(entry.since > self._hinted for entry in self._line)
-        if now < self._hint_due and not fresh:
+            idle = fresh and any(worker.free for worker in self._workers.live(LIVE_SECONDS))
+        if now < self._hint_due and not idle:
             return
         self._hinted, self._hint_due = now, now + (HINT_SECONDS if wants else PRESENCE_SECONDS)
         hint: dict[str, object] = {"kind": "want", "coordinator": self.coordinator, "wire": WIRE, "wants": wants}

@@ -73,6 +73,7 @@ class RunOrder:
     keeps: bool
     kept: int
     alone: bool
+    file_here: bool  # the file is at the end of the bulk
     bulk: bytes
 
     @classmethod
@@ -95,7 +96,8 @@ class RunOrder:
             *(message.token("run"), message.text("key", 64), message.text("digester", 200), message.text("family", 50)),
             Limits(float(limits[0]), float(limits[1]), int(limits[2])),
             *(row, size, inputs[0], spilled),
-            *(message.flag("keeps"), message.integer("kept", MAX_INPUTS), message.flag("alone"), message.bulk),
+            *(message.flag("keeps"), message.integer("kept", MAX_INPUTS), message.flag("alone")),
+            *(message.flag("file_here"), message.bulk),
         )
 
 
@@ -212,7 +214,7 @@ class WorkerRun:
         with contextlib.ExitStack() as stack:
             fd: int | None = None
             if order.file_size is not None:
-                fd = self._fetch("0", order.file_size, "file", stack)
+                fd = self._open_file(order.file_size, stack)
             bulk: Bulk = InlineBulk(order.bulk)
             if order.spilled is not None:
                 bulk = FileBulk(self._fetch(INPUTS, order.spilled, "inputs", stack), order.spilled)
@@ -224,12 +226,27 @@ class WorkerRun:
             inputs = tuple(decode_input(row, bulk) for row in order.inputs)
             yield Task(order.digester, decode_file(order.file_row), fd, inputs, scratch)
 
-    def _fetch(self, part: str, size: int, name: str, stack: contextlib.ExitStack) -> int:
-        """Fetch a file in pieces, and return its descriptor. It has no name any more when this returns."""
+    def _open_file(self, size: int, stack: contextlib.ExitStack) -> int:
+        order = self.order
+        if not order.file_here:
+            return self._fetch("0", size, "file", stack)
+        if size > len(order.bulk):
+            raise BadFrame("less of the file than announced")
+        fd = self._open_nameless("file", stack)
+        _write_all(fd, memoryview(order.bulk)[len(order.bulk) - size :], 0)
+        return fd
+
+    def _open_nameless(self, name: str, stack: contextlib.ExitStack) -> int:
+        """A new file for what comes in, which has no name any more when this returns."""
         path = self.folder / name
         fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         stack.callback(os.close, fd)
         path.unlink()
+        return fd
+
+    def _fetch(self, part: str, size: int, name: str, stack: contextlib.ExitStack) -> int:
+        """Fetch a file in pieces, and return its descriptor."""
+        fd = self._open_nameless(name, stack)
         offset = 0
         while offset < size:
             piece = self._patient_ask({"kind": "bytes", "part": part, "offset": offset})
@@ -237,11 +254,8 @@ class WorkerRun:
                 raise Stopped
             if piece.kind != "piece" or not 0 < len(piece.bulk) <= min(PIECE, size - offset):
                 raise BadFrame("a piece of another size than asked for")
-            view = memoryview(piece.bulk)
-            while view:
-                written = os.pwrite(fd, view, offset)
-                view, offset = view[written:], offset + written
-        os.lseek(fd, 0, os.SEEK_SET)
+            _write_all(fd, memoryview(piece.bulk), offset)
+            offset += len(piece.bulk)
         return fd
 
     def _patient_ask(self, header: dict[str, object], patience: float = STALL_SECONDS, bulk: bytes = b"") -> Message:
@@ -311,3 +325,9 @@ class WorkerRun:
                     path.unlink()
             except OSError as error:
                 log.info("run %s: what it keeps was not copied: %s", self.order.run_id, error.strerror)
+
+
+def _write_all(fd: int, view: memoryview, offset: int) -> None:
+    while view:
+        written = os.pwrite(fd, view, offset)
+        view, offset = view[written:], offset + written

@@ -139,6 +139,7 @@ class AttemptRunner:
                 allowance = self.allowance(digester.runs.family)
                 limits = Limits(attempt.seconds, attempt.seconds * allowance.cpu_factor, allowance.memory_bytes)
                 runner = self._thread_runner(attempt) if digester.waits_for(file) else self.children
+                self.database.rest()
                 made = runner.run(
                     task,
                     digester.runs.family,

@@ -263,6 +263,7 @@ class FileScheduler:
         except Exception as error:
             self._database.log_failure(log, "a file could not be worked on", error)
         finally:
+            self._database.rest()
             for file_id in list(unfinished):
                 self._done(file_id, PassResult.STOPPED)
 

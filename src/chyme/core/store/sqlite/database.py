@@ -33,6 +33,7 @@ SCHEMA = "migrations"  # the folder with its migrations
 BUSY_SECONDS = 30.0
 READER_CACHE_KB = 1_000  # one per reading thread; the system caches the file anyway
 WRITER_CACHE_KB = 24_000
+MAX_SPARE = 16  # connections that are kept open for the next thread that reads
 CHECKPOINT_PAGES = 8_000  # many commits change the same index pages; checkpointed together, each is written once
 FULL_LOG_SECONDS = 60.0  # between two log lines about a full disk
 LARGE_DATABASE = 100 << 20  # bytes from which a slow migration is announced in the log
@@ -68,6 +69,7 @@ class Database:
         self.damaged: DatabaseDamaged | None = None  # set once damage was found
         self._local = threading.local()
         self._readers: dict[threading.Thread, sqlite3.Connection] = {}
+        self._spare: list[sqlite3.Connection] = []  # of threads that wait
         self._guard = threading.Lock()
         self._version_reader: sqlite3.Connection | None = None
         self._version_guard = threading.Lock()
@@ -82,13 +84,32 @@ class Database:
         """This thread's read-only connection."""
         db: sqlite3.Connection | None = getattr(self._local, "db", None)
         if db is None:
-            db = self._connect_reader()
+            with self._guard:
+                db = self._spare.pop() if self._spare else None
+            if db is None:
+                db = self._connect_reader()
             self._local.db = db
             with self._guard:
                 for ended in [thread for thread in self._readers if not thread.is_alive()]:
                     self._readers.pop(ended).close()  # threads of servers come and go
                 self._readers[threading.current_thread()] = db
         return db
+
+    def rest(self) -> None:
+        """This thread will wait for something and read nothing meanwhile: its connection may be used by others.
+
+        A connection takes a third of a megabyte, and many threads may wait. Call it only where no query is under way.
+        """
+        db: sqlite3.Connection | None = getattr(self._local, "db", None)
+        if db is None or self.read_only:
+            return
+        self._local.db = None
+        with self._guard:
+            self._readers.pop(threading.current_thread(), None)
+            if len(self._spare) < MAX_SPARE:
+                self._spare.append(db)
+                return
+        db.close()
 
     def _connect_reader(self) -> sqlite3.Connection:
         if self.read_only:
@@ -189,9 +210,10 @@ class Database:
         if self._writer is not None:
             self._writer.close()
         with self._guard:
-            for db in self._readers.values():
+            for db in (*self._readers.values(), *self._spare):
                 db.close()
             self._readers.clear()
+            self._spare.clear()
         with self._version_guard:
             if self._version_reader is not None:
                 self._version_reader.close()
