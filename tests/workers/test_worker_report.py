@@ -38,11 +38,11 @@ def test_without_nats_the_line_says_why_and_that_digestion_goes_on_here() -> Non
 
 def test_a_digester_that_fits_no_worker_is_explained_by_the_most_frequent_reasons() -> None:
     reasons = (("not among --only", 8), ("another version", 2), ("silent", 1), ("set aside", 1))
-    assert FitReport("image-ocr", 12, reasons).describe() == (
-        "image-ocr: 0 of 12 workers fit, because: 8 × not among --only; 2 × another version; 1 × silent; "
+    assert FitReport(("image-ocr", "tags"), 12, reasons).describe() == (
+        "image-ocr, tags: 0 of 12 workers fit, because: 8 × not among --only; 2 × another version; 1 × silent; "
         "and 1 other reason"
     )
-    assert FitReport("image-ocr", 0, ()).describe() == "image-ocr: 0 of 0 workers fit"
+    assert FitReport(("image-ocr",), 0, ()).describe() == "image-ocr: 0 of 0 workers fit"
 
 
 def test_the_progress_of_a_run_is_found_by_file_and_digester() -> None:

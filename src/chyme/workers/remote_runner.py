@@ -716,13 +716,13 @@ class RemoteRunner:
 
 
 def _explain_fit(workers: Sequence[WorkerReport], digesters: Sequence[str]) -> tuple[FitReport, ...]:
-    """For each of these digesters that no worker makes now, why."""
-    unfit = []
+    """For those of these digesters that no worker makes now, why."""
+    unfit: dict[tuple[tuple[str, int], ...], list[str]] = {}  # reasons → digesters
     for digester in digesters:
         if not any(worker.state is WorkerState.LIVE and digester in worker.makes for worker in workers):
             reasons = Counter(_misfit(worker, digester) for worker in workers)
-            unfit.append(FitReport(digester, len(workers), tuple(reasons.most_common())))
-    return tuple(unfit)
+            unfit.setdefault(tuple(reasons.most_common()), []).append(digester)
+    return tuple(FitReport(tuple(names), len(workers), reasons) for reasons, names in unfit.items())
 
 
 def _misfit(worker: WorkerReport, digester: str) -> str:

@@ -53,15 +53,17 @@ class WorkerReport:
 
 @dataclass(frozen=True, slots=True)
 class FitReport:
-    """A digester whose work no worker may have."""
+    """Digesters whose work no worker may have, all for the same reasons."""
 
-    digester: str
+    digesters: tuple[str, ...]
     known: int  # workers
     reasons: tuple[tuple[str, int], ...]  # with the number of workers, most frequent first
 
     def describe(self) -> str:
-        """Return a line such as `image-ocr: 0 of 2 workers fit, because: 2 × not among --only`."""
-        line = f"{self.digester}: 0 of {_count(self.known, 'worker')} {'fits' if self.known == 1 else 'fit'}"
+        """Return a line such as `image-ocr, tags: 0 of 2 workers fit, because: 2 × not among --only`."""
+        line = (
+            f"{', '.join(self.digesters)}: 0 of {_count(self.known, 'worker')} {'fits' if self.known == 1 else 'fit'}"
+        )
         if not self.reasons:
             return line
         why = [f"{count} × {reason}" for reason, count in self.reasons[:MAX_REASONS]]
@@ -127,7 +129,7 @@ class WorkersReport:
             silent=self.count(WorkerState.SILENT),
             set_aside=self.count(WorkerState.SET_ASIDE),
             running=self.running,
-            unfit=len(self.unfit),
+            unfit=sum(len(unfit.digesters) for unfit in self.unfit),
             summary=self._summary_line(),
         )
 
