@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from chyme import digesters
 from chyme.application.attempt_metrics import AttemptMetrics
@@ -61,6 +61,9 @@ from chyme.vault.open_vault import OpenVault
 from chyme.vault.trash import Trash
 from chyme.vault.vanished_files import PURGE_WAITS, purge_vanished
 from chyme.vault.watch.pending_files import ScanReport
+
+if TYPE_CHECKING:
+    from chyme.workers.worker_report import WorkersReport
 
 SETTLE_SECONDS = 2.0
 PATIENCE_SECONDS = 60.0  # for a file that makes no progress
@@ -176,6 +179,7 @@ class App:
             lambda: self.progress.report().as_json(),
             self.documents.stale_since,
             self.progress.pause_reason,
+            self.progress.summarize_workers,
         )
         self._digestion: Digestion | None = None
 
@@ -232,6 +236,14 @@ class App:
         self.page_renderer.close()
         self.broadcast.close()
         self.database.close()
+
+    def workers_report(self) -> WorkersReport | None:
+        """Describe the workers on other machines; None where none are set up, or this process does not digest."""
+        return None if self._digestion is None else self._digestion.workers_report()
+
+    def remote_attempt_totals(self) -> dict[tuple[str, str], int]:
+        """Count the attempts on workers since the start, by worker and outcome: done, failed, lost, late."""
+        return {} if self._digestion is None else self._digestion.remote_attempt_totals()
 
     def list_digesters(self) -> list[DigesterInfo]:
         """Return all digesters in the order in which they run, with the state of their digests."""

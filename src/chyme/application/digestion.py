@@ -36,7 +36,9 @@ from chyme.vault.open_vault import OpenVault
 from chyme.vault.watch.watcher import Watcher
 
 if TYPE_CHECKING:
+    from chyme.workers.attempt_totals import AttemptTotals
     from chyme.workers.remote_runner import RemoteRunner
+    from chyme.workers.worker_report import WorkersReport
 
 log = logging.getLogger(__name__)
 
@@ -98,9 +100,12 @@ class Digestion:
             memory_bytes=children_memory(settings),
         )
         self.remote: RemoteRunner | None = None  # only with workers on other machines
+        self._remote_totals: AttemptTotals | None = None
         if settings.workers_url:
             from chyme.application.remote_work import make_remote_runner
+            from chyme.workers.attempt_totals import AttemptTotals
 
+            self._remote_totals = AttemptTotals()
             self.remote = make_remote_runner(
                 *(self.runner, settings, parts.child_config, families, parts.rules, open_vault),
                 self._wake_scheduler,
@@ -187,6 +192,19 @@ class Digestion:
             return 0
         return self.remote.extra_places(int(lane))
 
+    def workers_report(self) -> WorkersReport | None:
+        """Describe the workers on other machines; None where none are set up."""
+        if self.remote is None:
+            return None
+        running = list(self.coordinator.in_flight.running.values())
+        return self.remote.describe().with_fractions({(path, name): fraction for path, name, fraction in running})
+
+    def remote_attempt_totals(self) -> dict[tuple[str, str], int]:
+        """Count the attempts on workers since the start, by worker and outcome."""
+        if self.remote is None or self._remote_totals is None:
+            return {}
+        return self._remote_totals.update(self.remote.describe())
+
     def _prepare_children(self) -> None:
         """Load what every file needs to be found by its words, so that the first one after a rest does not wait."""
         self.runner.preload(["words"])
@@ -217,6 +235,7 @@ class Digestion:
 
     def _do_chores(self) -> None:
         """Detect newly installed engines, clean up, and once an hour purge what vanished long ago."""
+        self.remote_attempt_totals()  # before workers that are gone are forgotten
         if detect_new_engines(self._database, self._parts.rules):
             self.scheduler.wake()
         if time.monotonic() - self._last_purge >= PURGE_SECONDS:

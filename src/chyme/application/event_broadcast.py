@@ -90,7 +90,8 @@ class Broadcast:
     """One thread for each vault, which runs as long as there are listeners.
 
     `changed` is set with every commit of this process; commits of others change SQLite's data_version. A vault that is
-    gone, damaged or full has no commits, so `pause_reason` is checked at every poll.
+    gone, damaged or full has no commits, so `pause_reason` is checked at every poll. Neither have workers that come and
+    go, so `workers` is compared once a second.
     """
 
     def __init__(
@@ -100,12 +101,14 @@ class Broadcast:
         status: Callable[[], dict[str, Any]],
         stale_since: Callable[[str | None, int], tuple[str, list[str]]],
         pause_reason: Callable[[], str | None],
+        workers: Callable[[], object] = lambda: None,
     ) -> None:
         self._database = database
         self._changed = changed
         self._status = status
         self._stale_since = stale_since
         self._pause_reason = pause_reason
+        self._workers = workers
         self._guard = threading.Lock()
         self._all_listeners: set[Listener] = set()  # all, including those in _newcomers
         self._listeners: set[Listener] = set()
@@ -231,6 +234,10 @@ class Broadcast:
             state.stale_before, stale = self._stale_since(state.stale_before, MAX_STALE)
             state.stale_at = moment
             self._send_stale(stale)
+        if moment - state.workers_at >= STATUS_SECONDS:
+            workers, state.workers_at = self._workers(), moment
+            state.moved = state.moved or workers != state.workers
+            state.workers = workers
         may_differ = state.moved or state.busy or self._pause_reason() is not None
         if newcomers or (may_differ and moment - state.status_at >= STATUS_SECONDS):
             self._report_status(state, newcomers)
@@ -303,6 +310,8 @@ class _PollState:
     status_at: float = float("-inf")
     stale_at: float = float("-inf")
     stale_before: str | None = None
+    workers_at: float = float("-inf")
+    workers: object = None
 
 
 def format_event(event: events.Event) -> bytes:

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from chyme.application.attempt_metrics import AttemptMetrics
 from chyme.application.bulk_jobs import BulkJobs
@@ -24,6 +24,9 @@ from chyme.core.store.sqlite.database import Database
 from chyme.errors import DatabaseDamaged, VaultGone
 from chyme.model import iso
 from chyme.models.providers.call_ledger import CallLedger
+
+if TYPE_CHECKING:
+    from chyme.workers.worker_report import WorkersSummary
 
 FRESH_SECONDS = 0.5  # a report is reused for so long, because many ask at once
 COUNT_SECONDS = 1.0
@@ -44,6 +47,7 @@ class ProgressReport:
     paused: str | None  # why nothing proceeds
     next_retry: str | None
     work: tuple[tuple[str, str, float], ...]  # path, digester, fraction
+    workers: WorkersSummary | None = None  # on other machines; None where none are set up
 
     def as_json(self) -> dict[str, Any]:
         """Return the report as JSON values."""
@@ -130,6 +134,7 @@ class ProgressTracker:
             paused=paused,
             next_retry=counted.next_retry,
             work=work[:MAX_WORK],
+            workers=self.summarize_workers(),
         )
 
     def _count(self) -> RemainingCounts:
@@ -155,6 +160,12 @@ class ProgressTracker:
             return str(self._database.damaged)
         digestion = self._digestion()
         return self._database.presence.find_problem() if digestion is None else digestion.pause.reason()
+
+    def summarize_workers(self) -> WorkersSummary | None:
+        """Return the figures about workers on other machines; None where none are set up."""
+        digestion = self._digestion()
+        report = None if digestion is None else digestion.workers_report()
+        return None if report is None else report.summarize()
 
     def _count_requested(self) -> int:
         digestion = self._digestion()

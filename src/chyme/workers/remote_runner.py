@@ -32,6 +32,7 @@ from chyme.workers.fabric import Fabric, FabricAway
 from chyme.workers.known_workers import KnownWorker, KnownWorkers
 from chyme.workers.remote_run import RemoteRun, Told, Unwanted, Waiting, inline_told
 from chyme.workers.wire import PIECE, WIRE, Message, ask_subject, give_subject, is_token, want_subject
+from chyme.workers.worker_report import FitReport, RunReport, WorkerReport, WorkersReport, WorkerState
 
 T = TypeVar("T")
 
@@ -363,58 +364,56 @@ class RemoteRunner:
             free = sum(worker.free for worker in self._workers.live(LIVE_SECONDS) if worker.fits)
             return min(mine + free, self._config.remote_places)
 
-    def describe(self) -> dict[str, object]:
+    def describe(self) -> WorkersReport:
         """Everything about workers, for people."""
         now = time.monotonic()
         with self._lock:
-            workers = [
-                {
-                    "name": worker.name,
-                    "instance": worker.instance,
-                    "host": worker.host,
-                    "version": worker.version,
-                    "places": worker.places,
-                    "slowness": round(worker.slowness, 2),
-                    "running": [
-                        {"digester": digester, "run": run_id} for run_id, digester in sorted(worker.running.items())
-                    ],
-                    "done": worker.done,
-                    "failed": worker.failed,
-                    "lost": worker.lost,
-                    "late": worker.late,
-                    "heard_seconds_ago": round(now - worker.heard, 1),
-                    "set_aside": worker.set_aside,
-                    "makes": sorted(worker.fits),
-                    "misfits": worker.misfits,
-                }
+            workers = tuple(
+                self._report_on(worker, now)
                 for worker in sorted(self._workers, key=lambda worker: (worker.name, worker.instance))
-            ]
+            )
             waiting = Counter(entry.digester for entry in self._line)
-        return {
-            "vault": self._config.vault,
-            "connected": self._fabric.connected,
-            "problem": self._fabric.problem,
-            "workers": workers,
-            "waiting": dict(waiting),
-            "late": self.late_answers,
-            "fit": self._explain_fit(waiting),
-        }
+        return WorkersReport(
+            vault=self._config.vault,
+            connected=self._fabric.connected,
+            problem=self._fabric.problem,
+            waits_for_workers=self._config.travels_always,
+            workers=workers,
+            waiting=dict(sorted(waiting.items())),
+            late=self.late_answers,
+            unfit=_explain_fit(workers, sorted({*self._config.digesters, *waiting}) if workers else sorted(waiting)),
+        )
 
-    def _explain_fit(self, waiting: Counter[str]) -> list[str]:
-        """For each digester that has work waiting and no worker, why."""
-        lines = []
-        with self._lock:
-            live = self._workers.live(LIVE_SECONDS)
-            known = len(list(self._workers))
-            for digester in sorted(waiting):
-                fitting = sum(digester in worker.fits for worker in live)
-                if not fitting:
-                    reasons = Counter(
-                        worker.misfits.get(digester, worker.set_aside or "silent") for worker in self._workers
-                    )
-                    why = "; ".join(f"{count} × {reason}" for reason, count in reasons.most_common(3))
-                    lines.append(f"{digester}: 0 of {known} workers fit" + (f", because: {why}" if why else ""))
-        return lines
+    def _report_on(self, worker: KnownWorker, now: float) -> WorkerReport:
+        """What is known of one worker. The lock is held."""
+        silent = now - worker.heard > LIVE_SECONDS
+        runs = [self._runs[run_id] for run_id in sorted(worker.running) if run_id in self._runs]
+        return WorkerReport(
+            name=worker.name,
+            instance=worker.instance,
+            host=worker.host,
+            version=worker.version,
+            state=WorkerState.SET_ASIDE if worker.set_aside else WorkerState.SILENT if silent else WorkerState.LIVE,
+            places=worker.places,
+            slowness=round(worker.slowness, 2),
+            running=tuple(
+                RunReport(
+                    run.run_id,
+                    run.waiting.digester,
+                    run.waiting.tasks[0].file.path,
+                    None if run.running_for is None else round(run.running_for, 1),
+                )
+                for run in runs
+            ),
+            done=worker.done,
+            failed=worker.failed,
+            lost=worker.lost,
+            late=worker.late,
+            heard_seconds_ago=round(now - worker.heard, 1),
+            set_aside=worker.set_aside,
+            makes=tuple(sorted(worker.fits)),
+            misfits=dict(worker.misfits),
+        )
 
     # What workers ask, in the loop of the fabric
 
@@ -731,6 +730,23 @@ class RemoteRunner:
                 elif not self._config.travels_always or now - entry.since > WAIT_SECONDS:
                     self._line.remove(entry)
                     _set_error(entry.place, PutDown("there is no worker for it any more"))
+
+
+def _explain_fit(workers: Sequence[WorkerReport], digesters: Sequence[str]) -> tuple[FitReport, ...]:
+    """For those of these digesters that no worker makes now, why."""
+    unfit: dict[tuple[tuple[str, int], ...], list[str]] = {}  # reasons → digesters
+    for digester in digesters:
+        if not any(worker.state is WorkerState.LIVE and digester in worker.makes for worker in workers):
+            reasons = Counter(_misfit(worker, digester) for worker in workers)
+            unfit.setdefault(tuple(reasons.most_common()), []).append(digester)
+    return tuple(FitReport(tuple(names), len(workers), reasons) for reasons, names in unfit.items())
+
+
+def _misfit(worker: WorkerReport, digester: str) -> str:
+    """Why this worker does not make it."""
+    if worker.state is not WorkerState.LIVE:
+        return str(worker.state)
+    return worker.misfits.get(digester, "has not told yet what it can make")
 
 
 def _set_place(place: Future[RemoteRun | None], run: RemoteRun | None) -> None:

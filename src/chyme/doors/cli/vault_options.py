@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from chyme.application.settings import read_settings
 from chyme.core.files.vault_folder import STATE
 from chyme.text.display import printable
 
 if TYPE_CHECKING:
     from chyme.application.app import App
 
-__all__ = ["find_vault", "open_vault", "print_json", "printable", "vault_options"]
+__all__ = ["find_state_folder", "find_vault", "open_vault", "print_json", "printable", "vault_options"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -40,6 +41,13 @@ def find_vault(vault: Path | None) -> Path:
         return Path(os.environ["CHYME_VAULT"])
     current = Path.cwd()
     return next((folder for folder in (current, *current.parents) if (folder / STATE).is_dir()), current)
+
+
+def find_state_folder(vault: Path | None) -> Path:
+    """Return where the state of the vault is, which need not exist."""
+    own_state = find_vault(vault).resolve() / STATE
+    settings = read_settings(own_state, os.environ)
+    return Path(settings.state_dir).expanduser() if settings.state_dir else own_state
 
 
 @contextlib.contextmanager

@@ -18,7 +18,7 @@ from chyme.application.settings import Settings
 from chyme.doors.http.connections import ACCEPTS_AT_ONCE, ConnectionLimits, Connections, limit_connections
 from chyme.doors.http.protocol import NOT_HTTP, bounded_protocol
 from chyme.doors.http.server_api import addresses_of, create_server_app
-from chyme.doors.local_socket.server import answer_searches
+from chyme.doors.local_socket.server import answer_commands
 from chyme.errors import UsageError
 
 BACKLOG = 2048
@@ -41,7 +41,7 @@ def run(server_vaults: ServerVaults, host: str, port: int, as_json: bool = False
         address = f"http://{_url_host(host)}:{listener.getsockname()[1]}"
         server_vaults.start(lambda sentence: click.echo(f"chyme: {sentence}", err=True))
         for app in server_vaults.vaults.values():
-            stack.enter_context(answer_searches(app))
+            stack.enter_context(answer_commands(app))
         _print_address(server_vaults, address, as_json)
         config = uvicorn.Config(
             server_app,

@@ -30,6 +30,7 @@ from chyme.doors.http.routes import (
     spending,
     tags,
     uploads,
+    workers,
 )
 from chyme.doors.page import activity, file, trash, vault
 from chyme.doors.page import people as people_page
@@ -41,7 +42,7 @@ from chyme.errors import ChymeError
 # The `add_routes` of each module adds its routes to the HTTP application of an opened vault.
 API = (
     *(mcp, search, digests, files, content, uploads, links, document_edits, bulk_jobs),
-    *(digesters, tags, people, events, export, spending, settings),
+    *(digesters, tags, people, events, export, spending, settings, workers),
 )
 PAGES = (vault, file, people_page, tags_page, activity, settings_page, trash)
 

@@ -1,1 +1,1 @@
-"""Answers searches of commands on the same machine, by a socket in the vault's state folder."""
+"""Answers questions of commands on the same machine, by a socket in the vault's state folder."""

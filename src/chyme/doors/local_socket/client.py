@@ -6,7 +6,7 @@ import contextlib
 import json
 import os
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,15 +19,16 @@ ANSWER_SECONDS = 30.0  # an embedder that does not load is given up long before
 MAX_BYTES = 64 << 20
 
 
-def ask_server(state: Path, question: dict[str, Any]) -> dict[str, Any] | None:
-    """Return the server's answer, or None if there is no server, or it cannot answer: then the command must itself.
+def ask_server(state: Path, question: Mapping[str, Any], seconds: float = ANSWER_SECONDS) -> dict[str, Any] | None:
+    """Return the server's answer, or None if there is no server, or it cannot answer in time.
 
+    Then the command must answer itself.
     Raises VaultGone if the vault's database was moved away under the server.
     """
     request = json.dumps({"protocol": PROTOCOL, **question}).encode() + b"\n"
     try:
         with _connect(state) as connection:
-            connection.settimeout(ANSWER_SECONDS)
+            connection.settimeout(seconds)
             connection.sendall(request)
             answer = json.loads(_read_all(connection))
     except (OSError, ValueError):

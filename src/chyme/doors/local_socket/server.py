@@ -1,7 +1,7 @@
-"""Listens on a socket in the state folder, and answers searches of the vault's owner.
+"""Listens on a socket in the state folder, and answers searches of the vault's owner, and questions about its workers.
 
 One line of JSON comes in, one JSON object goes out, and the connection ends. Only the user this server runs as, and
-root, are answered: the kernel says who asks. Nothing but search is offered, so nothing can be changed here.
+root, are answered: the kernel says who asks. Nothing else is offered, so nothing can be changed here.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ MAX_HITS, MAX_OFFSET = 1000, 10**6
 
 
 @contextlib.contextmanager
-def answer_searches(app: App) -> Iterator[None]:
-    """Answer searches of this vault in the background. Where no socket can be made, commands answer themselves."""
+def answer_commands(app: App) -> Iterator[None]:
+    """Answer questions of commands in the background. Where no socket can be made, commands answer themselves."""
     try:
         listener, inode = _listen(app.state)
     except OSError as error:
@@ -127,7 +127,11 @@ def _answer(app: App, line: bytes) -> dict[str, Any]:
     """
     try:
         asked = json.loads(line)
-        if asked["protocol"] != PROTOCOL or asked["mode"] not in MODES:
+        if asked["protocol"] != PROTOCOL:
+            return {"error": "another version"}
+        if asked.get("about") == "workers":
+            return {"result": _describe_workers(app)}
+        if asked["mode"] not in MODES:
             return {"error": "another version"}
         result = app.search.search(
             str(asked["query"]),
@@ -137,7 +141,7 @@ def _answer(app: App, line: bytes) -> dict[str, Any]:
             facets=bool(asked["facets"]),
             as_typed=bool(asked["as_typed"]),
         )
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, AttributeError):
         return {"error": "this is no question"}
     except VaultGone as error:
         return {"gone": str(error)}
@@ -147,3 +151,8 @@ def _answer(app: App, line: bytes) -> dict[str, Any]:
         log.exception("a question of a command could not be answered")
         return {"error": "the question could not be answered; the log says why"}
     return {"result": as_json(result)}
+
+
+def _describe_workers(app: App) -> dict[str, Any]:
+    report = app.workers_report()
+    return {"enabled": False} if report is None else report.as_json()

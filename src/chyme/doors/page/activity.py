@@ -1,4 +1,4 @@
-"""The activity page: digestion, failures by cause, outdated digests, jobs, and what models cost."""
+"""The activity page: digestion, workers, failures by cause, outdated digests, jobs, and what models cost."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ from chyme.doors.page.rendering import page
 DAYS = 30
 JOBS = 8  # unfinished jobs come first
 SHOWN, LOOKED_AT = 25, 200  # lines, and events they are made from: most files have several events
-Part = Literal["now", "states", "failures", "jobs", "outdated", "vanished", "models", "lately"]
+WORKERS = 100  # rows of the table; `chyme workers` lists all
+Part = Literal["now", "workers", "states", "failures", "jobs", "outdated", "vanished", "models", "lately"]
 WIDTH, HEIGHT, GAP = 600.0, 96.0, 4.0
 MIN_HEIGHT = 2.0  # the bar of a day with calls is never invisible
 
@@ -27,6 +28,7 @@ MIN_HEIGHT = 2.0  # the bar of a day with calls is never invisible
 def add_routes(api: FastAPI, app: App) -> None:
     parts: dict[str, Callable[[], dict[str, Any]]] = {
         "now": lambda: {"progress": app.progress.report().as_json()},
+        "workers": lambda: _workers_context(app),
         "states": lambda: {"counts": app.documents.states(), "states": STATES},
         "failures": lambda: {"groups": app.failures.groups()},
         "jobs": lambda: {"jobs": app.bulk.list_jobs()[:JOBS]},
@@ -57,6 +59,15 @@ def _vanished_context(app: App) -> dict[str, Any]:
         "purge_waits": app.purge_blocker(),
         "purge_days": app.settings.purge_after_days,
     }
+
+
+def _workers_context(app: App) -> dict[str, Any]:
+    """The workers, those that need a person first; nothing where none are set up."""
+    report = app.workers_report()
+    if report is None:
+        return {"workers": None}
+    rows = sorted(report.workers, key=lambda worker: worker.set_aside is None)  # otherwise by name, so that none jumps
+    return {"workers": report, "worker_rows": rows[:WORKERS], "workers_left_out": max(0, len(rows) - WORKERS)}
 
 
 def _models_context(app: App) -> dict[str, Any]:

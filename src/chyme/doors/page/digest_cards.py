@@ -64,6 +64,7 @@ class DigestCard:
     has_content: bool
     artifacts: tuple[tuple[str, str], ...]  # filename, name in the archive
     version: str  # unchanged while the card is
+    worker: str | None  # the machine that made it; None: this one
 
 
 def cards(app: App, record: Mapping[str, Any]) -> tuple[list[DigestCard], list[str]]:
@@ -110,6 +111,7 @@ def _create_card(row: Mapping[str, Any], path: str, label: str, description: str
         bool(row["content"]),
         tuple((name, f"{folder}/{name}") for name in row["artifacts"]) if folder else (),
         f"{row['status']} {row['updated_at']} {row['attempts']} {outdated}",
+        row["worker"] if row["status"] == "completed" else None,
     )
 
 

@@ -12,10 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from chyme.application.settings import read_settings
-from chyme.core.files.vault_folder import STATE
 from chyme.doors.cli.places import describe_place
-from chyme.doors.cli.vault_options import find_vault, open_vault, print_json, printable, vault_options
+from chyme.doors.cli.vault_options import find_state_folder, open_vault, print_json, printable, vault_options
 from chyme.doors.local_socket.client import ask_server
 from chyme.model import Place
 
@@ -49,7 +47,7 @@ def search(
     """Search by word and by meaning. docs/search.md explains the query syntax."""
     text = " ".join(query)
     question = {"query": text, "limit": limit, "offset": offset, "mode": mode, "facets": facets, "as_typed": as_typed}
-    result = ask_server(_state_folder(find_vault(vault)), question)
+    result = ask_server(find_state_folder(vault), question)
     if result is None:
         from chyme.search.results import as_json as shape
 
@@ -58,12 +56,6 @@ def search(
                 app.search.search(text, limit=limit, offset=offset, mode=mode, facets=facets, as_typed=as_typed)
             )
     _print_result(result, as_json)
-
-
-def _state_folder(root: Path) -> Path:
-    own_state = root.resolve() / STATE
-    settings = read_settings(own_state, os.environ)
-    return Path(settings.state_dir).expanduser() if settings.state_dir else own_state
 
 
 @click.command()

@@ -12,6 +12,7 @@ import click
 from chyme.application.app import App
 from chyme.core.files.permissions import FILE_MODE, make_private_folder
 from chyme.core.pipeline.document_state import is_not_applicable
+from chyme.doors.cli.commands.workers import describe_in_a_line
 from chyme.doors.cli.formatting import format_count, format_digest, format_failures, names_in
 from chyme.doors.cli.vault_options import open_vault, print_json, printable, vault_options
 from chyme.errors import UsageError
@@ -26,11 +27,13 @@ LOOK_SECONDS = 2.0  # at most so long for the check whether the database is dama
 @click.pass_context
 def status(ctx: click.Context, vault: Path | None, as_json: bool) -> None:
     """Show how many digests wait, run, are completed, skipped or failed."""
+    workers, workers_line = describe_in_a_line(vault)
     with open_vault(vault) as app:
         damaged = app.database.quick_check(LOOK_SECONDS)
         report = {
             **app.documents.status(),
             "search": app.search_index.status(),
+            "workers": workers,
             "damaged": str(damaged) if damaged is not None else None,
         }
         failed = app.documents.failures()
@@ -51,6 +54,8 @@ def status(ctx: click.Context, vault: Path | None, as_json: bool) -> None:
         click.echo(report["purge_waits"])
     for line in _search_notes(report["search"]):
         click.echo(line)
+    if workers_line is not None:
+        click.echo(f"workers: {printable(workers_line)}")
     for work in report["work"]:
         click.echo(f"at work: {printable(work['path'])}, {work['digester']}, {work['fraction']:.0%}")
     for line in format_failures(failed):
@@ -107,7 +112,8 @@ def show(path: str, save: Path | None, form: str | None, vault: Path | None, as_
         if digest["digester"] in not_applicable:
             continue
         duration = f", {digest['duration_ms']} ms" if digest["duration_ms"] is not None else ""
-        click.echo(f"\n{digest['digester']}: {digest['status']}{duration}")
+        maker = f", made by the worker {digest['worker']}" if digest["worker"] else ""
+        click.echo(f"\n{digest['digester']}: {digest['status']}{duration}{printable(maker)}")
         if digest["error"]:
             retry = f" (again at {digest['retry_at']})" if digest["retry_at"] else ""
             category = f"{digest['error_category']}: " if digest["error_category"] else ""

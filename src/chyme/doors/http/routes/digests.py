@@ -106,6 +106,7 @@ def add_routes(api: FastAPI, app: App) -> None:
                 "done_lately": report.done_lately,
                 "paused": app.database.presence.find_problem() or report.paused,
                 "search": app.search_index.status(),
+                "workers": asdict(report.workers) if report.workers is not None else None,
             }
         except VaultGone as error:
             last_status = {**last_status, "eta_seconds": None, "paused": str(error)}

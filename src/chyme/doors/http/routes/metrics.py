@@ -39,7 +39,7 @@ def add_metrics(api: FastAPI, server_vaults: ServerVaults) -> None:
         """Metrics for Prometheus."""
         requests: RequestLog | None = getattr(request.state, "requests", None)
         vaults = {name: server_vaults.vaults[name] for name in request.state.vaults}
-        collected = collect_vault_metrics(vaults)
+        collected = collect_vault_metrics(vaults) + collect_worker_metrics(vaults)
         if len(vaults) == len(server_vaults.vaults):  # the metrics of the process cover all vaults
             collected += collect_process_metrics(requests.counts() if requests else {})
             collected += collect_connection_metrics(getattr(request.state, "connections", None))
@@ -129,6 +129,29 @@ def collect_vault_metrics(vaults: dict[str, App]) -> list[Metric]:
         *(files, vanished, digests, queue, seconds, children, restarts, eta, paused, clients),
         *(calls, failed, tokens, cost, calls_today, cost_today),
     ]
+
+
+def collect_worker_metrics(vaults: dict[str, App]) -> list[Metric]:
+    """Collect metrics about workers on other machines, of vaults that have them."""
+    workers = Gauge("chyme_workers", "Workers on other machines by their state.", labels=["vault", "state"])
+    connected = Gauge("chyme_workers_connected", "1 while there is a connection to NATS.", labels=_VAULT)
+    running = Gauge("chyme_remote_attempts_running", "Attempts that run on workers.", labels=_VAULT)
+    remote = Counter(
+        "chyme_remote_attempts_total",
+        "Attempts on workers by how they ended; late: the answer was not wanted any more.",
+        labels=["vault", "worker", "outcome"],
+    )
+    for vault, app in vaults.items():
+        summary = app.progress.report().workers
+        if summary is None:
+            continue
+        for state, count in (("live", summary.live), ("silent", summary.silent), ("set_aside", summary.set_aside)):
+            workers.add_metric([vault, state], count)
+        connected.add_metric([vault], summary.connected)
+        running.add_metric([vault], summary.running)
+        for (worker, outcome), count in sorted(app.remote_attempt_totals().items()):
+            remote.add_metric([vault, worker, outcome], count)
+    return [workers, connected, running, remote]
 
 
 def _count_running(app: App) -> dict[str, int]:
