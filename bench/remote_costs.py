@@ -30,7 +30,7 @@ class Waits(Digester):
     label = "Waits"
     description = "Waits a moment."
     makes = Makes()
-    runs = Runs(family="text")
+    runs = Runs(family="parsers")
 
     def can_digest(self, file):
         return True

@@ -162,7 +162,7 @@ def test_bytes_and_answers_are_only_for_the_worker_that_claimed_the_run(
         assert thief.ask("bytes", known).bulk == b""
         assert evil.ask("bytes", {**known, "key": "guessed"}).bulk == b""
         assert thief.done(run).kind == "not wanted"
-        beat = {"runs": [[run["run"], run["key"], 0.5, True, 0]]}
+        beat: dict[str, object] = {"runs": [[run["run"], run["key"], 0.5, True, 0]]}
         assert thief.ask("beat", beat).rows("stop") == [run["run"]]
         assert not outcome.ended.is_set()
 
@@ -228,7 +228,8 @@ def test_nonsense_changes_nothing(scene: Stage, runner: RemoteRunner, evil: Host
         for data in (b"", b"\xff" * 10, b"\0\0\0\x02[]", b"\0\0\0\x02{}", b"\0\xff\xff\xff{}", b"\0\0\0\x04null"):
             await fabric._client.publish(subject, data, reply="chyme.inbox.evil.1")
         for kind in ("beat", "bytes", "done", "hello", "claim", "no such kind"):
-            for value in (None, [], {}, "x" * 100_000, -1, 1e308):
+            values: tuple[object, ...] = (None, [], {}, "x" * 100_000, -1, 1e308)
+            for value in values:
                 await fabric.publish(subject, {"kind": kind, "instance": INSTANCE, "run": value, "runs": value})
         await fabric._client.flush()
         await fabric._client.flush()

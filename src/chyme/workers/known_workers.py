@@ -15,7 +15,7 @@ MAX_SLOWNESS = 20.0
 MAX_NONSENSE = 20  # messages, before a worker is set aside
 
 
-@dataclass
+@dataclass(eq=False)
 class KnownWorker:
     """One process of a worker."""
 

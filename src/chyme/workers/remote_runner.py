@@ -47,7 +47,8 @@ SILENT_SECONDS = 10.0  # a run of which nothing is heard for so long is lost
 AWAY_SECONDS = 10.0  # without NATS for so long, runs elsewhere are given up
 STALL_SECONDS = 60.0  # a run whose bytes do not move for so long is lost
 SPARE_SECONDS = 60.0  # beyond its stretched limit, before a worker that does not stop is given up
-WAIT_SECONDS = 5.0  # for a worker, where nothing runs at home
+WAIT_SECONDS = 5.0  # for a worker, where nothing that may travel runs here
+HOME_SECONDS = 60.0  # without a worker that fits for so long, it runs here all the same
 SMALL_SECONDS = 0.5  # what takes less does not travel
 CHANGE_SECONDS = 0.2  # between two words about free places
 PULL_SECONDS = 20.0  # for one piece of an answer
@@ -139,6 +140,8 @@ class RemoteRunner:
         self._closed = False
         self._away_for = 0.0
         self._told_change = 0.0
+        self._began = time.monotonic()
+        self._fit_at: dict[str, float] = {}  # digester → when a worker that fits was last seen
         self._hint_due = self._hinted = 0.0  # the next hint, and the last one
         self._wake = asyncio.Event()
         fabric.listen(ask_subject(config.vault, self.coordinator, "*"), self._answer_worker, answers_go_to_last=True)
@@ -179,7 +182,7 @@ class RemoteRunner:
     ) -> list[Output]:
         """Return the outputs or raise a DigestError, as `Runner.run` does; PutDown if there is no place after all."""
         declared = self._config.digesters.get(task.digester)
-        if declared is None or not self._may_travel(task):
+        if declared is None or not self._may_travel(task, family):
             return self._run_here(family, lambda: self._measured_run(task, family, limits, on_progress, on_start))
         entry = Waiting((task,), family, limits, declared.keeps_scratch, declared.lane, on_progress)
 
@@ -194,12 +197,12 @@ class RemoteRunner:
         """The same for several tasks of one digester: they stay here, since together they are still small."""
         return self._run_here(family, lambda: self._home.run_many(tasks, family, limits, on_start))
 
-    def _may_travel(self, task: Task) -> bool:
+    def _may_travel(self, task: Task, family: str) -> bool:
         if task.travel is None or self._is_private(task.file.path):
             return False
         seconds = self.estimates.seconds(task.digester, task.file.mime)
         if seconds is None:
-            return self._config.travels_always
+            return self._config.travels_always and not self._places.families[family].quick
         return seconds >= SMALL_SECONDS
 
     def _measured_run(
@@ -262,35 +265,41 @@ class RemoteRunner:
         with self._lock:
             if self._closed:
                 raise ChymeError(CLOSED)
-            if self._places.has_room(entry.family, self._at_home) or self._must_stay(entry):
+            if self._has_room_here(entry) or self._must_stay(entry):
                 self._at_home[entry.family] += 1
                 return None
             self._line.append(entry)
         self._fabric.loop.call_soon_threadsafe(self._wake.set)
         return entry.place.result()
 
+    def _has_room_here(self, entry: Waiting) -> bool:
+        return not self._config.travels_always and self._places.has_room(entry.family, self._at_home)
+
     def _must_stay(self, entry: Waiting) -> bool:
         """Whether it waits for a child here, as without workers: none of them fits, and few wait here."""
         if self._fitting(entry):
             return False
-        if self._config.travels_always and not entry.avoid:
+        seen = time.monotonic() - self._fit_at.get(entry.digester, self._began)
+        if self._config.travels_always and not entry.avoid and seen < HOME_SECONDS:
             return False  # it waits for a worker to come
         return self._at_home.total() < self._config.home_waiting
 
     def _fitting(self, entry: Waiting) -> list[KnownWorker]:
         if not self._fabric.connected:
             return []
-        names = {worker.name for worker in entry.avoid}
-        return [
+        fitting = [
             worker
             for worker in self._workers.live(LIVE_SECONDS)
-            if entry.digester in worker.fits and worker.name not in names
+            if entry.digester in worker.fits and worker not in entry.avoid
         ]
+        if fitting:
+            self._fit_at[entry.digester] = time.monotonic()
+        return fitting
 
     def _fill_home(self) -> None:
         """Give free places of this machine to those that wait. The lock is held."""
         for entry in list(self._line):
-            if self._places.has_room(entry.family, self._at_home):
+            if self._has_room_here(entry):
                 self._line.remove(entry)
                 self._at_home[entry.family] += 1
                 _set_place(entry.place, None)
@@ -503,7 +512,7 @@ class RemoteRunner:
         for entry in self._line:
             if entry.digester not in worker.fits or entry.size > worker.room:
                 continue
-            if any(avoided.name == worker.name for avoided in entry.avoid):
+            if worker in entry.avoid:
                 continue
             if entry.alone and worker.running:
                 continue
