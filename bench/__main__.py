@@ -17,6 +17,7 @@ from bench import (
     crawling,
     embedding,
     engines,
+    hints,
     house,
     listing,
     live,
@@ -71,6 +72,7 @@ BENCHMARKS: dict[str, tuple[Benchmark, str]] = {
     "rounding": (rounding.measure, "int8 against float32, here and on a CPU without VNNI"),
     "embedding": (embedding.measure, "what passages and tags mean, in int8 against float32"),
     "tag_sprawl": (tag_sprawl.measure, "tags of 200 documents about ten subjects, with and without reuse"),
+    "hints": (hints.measure, "a hint to workers on core NATS and on JetStream"),
     "children": (round_trip.measure, "a tiny task through a warm child"),
 }
 
