@@ -349,13 +349,13 @@ def test_workers_take_turns_between_vaults(scene: Stage) -> None:
         return [Output(DIGESTER, "made")]
 
     full, other = scene.runner(vault="full"), scene.runner(vault="other")
-    scene.worker("only", note)
+    only, _ = scene.worker("only", note)
     scene.await_fit(full)
     scene.await_fit(other)
     many = [scene.begin(full, scene.task(number)) for number in range(1, 21)]
     wait_until(lambda: sum(described(full)["waiting"].values()) == 19)
     persons = scene.begin(other, scene.task(99))
-    wait_until(lambda: described(other)["waiting"])
+    wait_until(lambda: any(known.vault == "other" and known.wants for known in only._coordinators.values()))
 
     may_go.set()
 

@@ -140,6 +140,7 @@ class RemoteRunner:
         self._closed = False
         self._away_for = 0.0
         self._told_change = 0.0
+        self._known_to_want = False  # workers know that something waits
         self._began = time.monotonic()
         self._fit_at: dict[str, float] = {}  # digester → when a worker that fits was last seen
         self._hint_due = self._hinted = 0.0  # the next hint, and the last one
@@ -489,6 +490,7 @@ class RemoteRunner:
             worker.update(message)
             entry = None if self._closed or worker.set_aside else self._first_for(worker)
             if entry is None:
+                self._known_to_want = False
                 return {"kind": "nothing"}, b""
             self._line.remove(entry)
             run = RemoteRun(entry, worker, self._config.run_as, self._config.answer_bytes)
@@ -692,13 +694,15 @@ class RemoteRunner:
                 log.exception("workers could not be watched")
 
     async def _hint(self, now: float) -> None:
-        """Say what waits: from time to time, and at once if a worker may be idle. A busy one asks by itself."""
+        """Say what waits: from time to time, and at once if a worker may be idle, or has heard that nothing waits. A
+        busy one asks by itself."""
         with self._lock:
             wants = sorted({entry.digester for entry in self._line})
             fresh = any(entry.since > self._hinted for entry in self._line)
-            idle = fresh and any(worker.free for worker in self._workers.live(LIVE_SECONDS))
-        if now < self._hint_due and not idle:
-            return
+            idle = fresh and (not self._known_to_want or any(w.free for w in self._workers.live(LIVE_SECONDS)))
+            if now < self._hint_due and not idle:
+                return
+            self._known_to_want = bool(wants)
         self._hinted, self._hint_due = now, now + (HINT_SECONDS if wants else PRESENCE_SECONDS)
         hint: dict[str, object] = {"kind": "want", "coordinator": self.coordinator, "wire": WIRE, "wants": wants}
         await self._fabric.publish(want_subject(self._config.vault), hint)
