@@ -36,8 +36,14 @@ class Waits(Digester):
         return True
 
     def digest(self, source):
-        seconds = float(source.open().read(20).split(b" ")[0])
-        time.sleep(seconds)
+        words = source.open().read(20).split(b" ")
+        seconds = float(words[0])
+        if b"burn" in words:
+            began = time.process_time()
+            while time.process_time() - began < seconds:
+                sum(range(10_000))
+        else:
+            time.sleep(seconds)
         return [Output("waits", "waited " * 20)]
 """
 

@@ -21,6 +21,7 @@ from pathlib import Path
 from bench.remote_machines import (
     Machine,
     Nats,
+    NatsCluster,
     await_true,
     coordinator_settings,
     copy_of_chyme,
@@ -113,7 +114,9 @@ def find_processes(folder: Path) -> list[str]:
     return found
 
 
-def soak(folder: Path, files: Sequence[Path], kills: int, nats_kills: int, coordinator_kills: int, seed: int) -> None:
+def soak(
+    folder: Path, files: Sequence[Path], kills: int, nats_kills: int, coordinator_kills: int, seed: int, nodes: int = 1
+) -> None:
     """Digest these files with two workers while everything is killed in turn; AssertionError if anything is lost."""
     chance = random.Random(seed)
     vault, twin = folder / "vault", folder / "twin"
@@ -121,7 +124,7 @@ def soak(folder: Path, files: Sequence[Path], kills: int, nats_kills: int, coord
         place.mkdir()
         for path in files:
             shutil.copy(path, place)
-    nats = Nats(folder / "cluster", ["worker-1", "worker-2"])
+    nats = (NatsCluster if nodes > 1 else Nats)(folder / "cluster", ["worker-1", "worker-2"])
     settings = coordinator_settings(nats, home_places="0")
     process = digest(twin, {**os.environ, "CHYME_CRAWL": "false"})
     process.communicate()
@@ -209,6 +212,7 @@ def main() -> None:
     parser.add_argument("--kills", type=int, default=50)
     parser.add_argument("--nats", type=int, default=5)
     parser.add_argument("--coordinator", type=int, default=5)
+    parser.add_argument("--nodes", type=int, default=1, choices=(1, 3), help="servers of NATS, killed in turn")
     parser.add_argument("--files", type=int, default=100)
     parser.add_argument("--seed", type=int, default=int(time.time()))
     asked = parser.parse_args()
@@ -216,7 +220,7 @@ def main() -> None:
     every = sorted((CORPUS / "receipts").glob("*.jpg")) + sorted((CORPUS / "pdf").glob("*.pdf"))
     files = random.Random(asked.seed).sample(every, min(asked.files, len(every)))
     with tempfile.TemporaryDirectory(prefix="chyme-remote-crash-") as folder:
-        soak(Path(folder), files, asked.kills, asked.nats, asked.coordinator, asked.seed)
+        soak(Path(folder), files, asked.kills, asked.nats, asked.coordinator, asked.seed, asked.nodes)
 
 
 if __name__ == "__main__":

@@ -67,6 +67,11 @@ class Nats:
     def url(self) -> str:
         return f"tls://127.0.0.1:{self.port}"
 
+    @property
+    def ports(self) -> list[int]:
+        """Where a worker may connect, in this order."""
+        return [self.port]
+
     def credentials(self, name: str) -> Path:
         return self.folder / f"{name}.pem"
 
@@ -77,17 +82,70 @@ class Nats:
             self._process = subprocess.Popen(
                 [program, "-c", os.fspath(self.folder / "nats.conf")], stdout=log, stderr=log
             )
-        await_true(self._listens, "NATS")
-
-    def _listens(self) -> bool:
-        with socket.socket() as client:
-            return client.connect_ex(("127.0.0.1", self.port)) == 0
+        await_true(lambda: _listens(self.port), "NATS")
 
     def kill(self) -> None:
         if self._process is not None:
             self._process.kill()
             self._process.wait()
             self._process = None
+
+
+class NatsCluster(Nats):
+    """Three servers that stand in for one another. `kill` and `start` take them in turn."""
+
+    def __init__(self, folder: Path, workers: Sequence[str] = ("worker-1",)) -> None:
+        super().__init__(folder, workers)
+        self._ports = [self.port, free_port(), free_port()]
+        self._routes = [free_port() for _ in self._ports]
+        self._nodes: list[subprocess.Popen[bytes] | None] = [None] * len(self._ports)
+        self._next = 0
+        routes = ", ".join(f'"nats://127.0.0.1:{port}"' for port in self._routes)
+        text = (folder / "nats.conf").read_text()
+        for number, (port, route) in enumerate(zip(self._ports, self._routes, strict=True)):
+            named = text.replace(f"port: {self.port}\n", f"port: {port}\nserver_name: node{number}\n")
+            named = named.replace("nats.pid", f"nats{number}.pid")
+            joined = f'cluster {{ name: chyme, listen: "127.0.0.1:{route}", no_advertise: true, routes: [{routes}] }}\n'
+            (folder / f"node{number}.conf").write_text(named + joined)
+
+    @property
+    def url(self) -> str:
+        return ",".join(f"tls://127.0.0.1:{port}" for port in self._ports)
+
+    @property
+    def ports(self) -> list[int]:
+        return self._ports
+
+    def start(self) -> None:
+        for number, node in enumerate(self._nodes):
+            if node is None:
+                self._start_node(number)
+
+    def _start_node(self, number: int) -> None:
+        program = nats_program()
+        assert program is not None
+        with (self.folder / f"node{number}.log").open("ab") as log:
+            command = [program, "-c", os.fspath(self.folder / f"node{number}.conf")]
+            self._nodes[number] = subprocess.Popen(command, stdout=log, stderr=log)
+        await_true(lambda: _listens(self._ports[number]), f"node {number} of NATS")
+
+    def kill(self) -> None:
+        """Kill the next one; at the end of a test, all."""
+        number, self._next = self._next, (self._next + 1) % len(self._nodes)
+        node = self._nodes[number]
+        if node is not None:
+            node.kill()
+            node.wait()
+            self._nodes[number] = None
+
+    def kill_all(self) -> None:
+        for _ in self._nodes:
+            self.kill()
+
+
+def _listens(port: int) -> bool:
+    with socket.socket() as client:
+        return client.connect_ex(("127.0.0.1", port)) == 0
 
 
 class Machine:
@@ -108,6 +166,7 @@ class Machine:
         self.alone = False  # whether it has a network of its own
         self.cut = False  # nothing passes
         self.starts = 0
+        self.core: int | None = None  # the only one it may use
         self._nats = nats
         self._options = tuple(options)
         self._environment = dict(environment or {})
@@ -145,6 +204,8 @@ class Machine:
                 stderr=log,
                 start_new_session=True,
             )
+        if self.core is not None:
+            os.sched_setaffinity(self._process.pid, {self.core})
         theirs.close()
         told, fds, _, _ = socket.recv_fds(ours, 1, 1)
         ours.close()
@@ -161,10 +222,8 @@ class Machine:
                 threading.Thread(target=self._relay, args=(inner,), daemon=True).start()
 
     def _relay(self, inner: socket.socket) -> None:
-        try:
-            outer = socket.create_connection(("127.0.0.1", self._nats.port), timeout=10)
-            outer.settimeout(None)
-        except OSError:
+        outer = self._reach_nats()
+        if outer is None:
             inner.close()
             return
         for end in (inner, outer):
@@ -175,6 +234,14 @@ class Machine:
         ]
         for pump in pair:
             pump.start()
+
+    def _reach_nats(self) -> socket.socket | None:
+        for port in self._nats.ports:
+            with suppress(OSError):
+                outer = socket.create_connection(("127.0.0.1", port), timeout=10)
+                outer.settimeout(None)
+                return outer
+        return None
 
     def _pump(self, source: socket.socket, target: socket.socket) -> None:
         try:
@@ -244,7 +311,10 @@ def running(*parts: Nats | Machine) -> Iterator[None]:
         yield
     finally:
         for part in reversed(parts):
-            part.kill()
+            if isinstance(part, NatsCluster):
+                part.kill_all()
+            else:
+                part.kill()
 
 
 def digest(vault: Path, environment: Mapping[str, str], *options: str) -> subprocess.Popen[bytes]:
