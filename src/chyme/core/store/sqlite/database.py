@@ -84,16 +84,20 @@ class Database:
         """This thread's read-only connection."""
         db: sqlite3.Connection | None = getattr(self._local, "db", None)
         if db is None:
-            with self._guard:
-                db = self._spare.pop() if self._spare else None
-            if db is None:
-                db = self._connect_reader()
+            db = self._take_spare() or self._connect_reader()
             self._local.db = db
             with self._guard:
                 for ended in [thread for thread in self._readers if not thread.is_alive()]:
                     self._readers.pop(ended).close()  # threads of servers come and go
                 self._readers[threading.current_thread()] = db
         return db
+
+    def _take_spare(self) -> sqlite3.Connection | None:
+        if not self._spare:
+            return None
+        self.presence.require()  # it would go on to read a database that was deleted or moved
+        with self._guard:
+            return self._spare.pop() if self._spare else None
 
     def rest(self) -> None:
         """This thread will wait for something and read nothing meanwhile: its connection may be used by others.
