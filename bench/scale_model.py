@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 
 # Change these when they are measured again; each is also an option, such as --coordinator-ms 3.
-COORDINATOR_MS = 6.0  # CPU of the coordinator for one attempt elsewhere: assumed, to be measured (bench.remote_costs)
-LOCAL_MS = 5.0  # CPU of the coordinator for what such a file needs besides, at home: assumed, to be measured
-BEAT_MS = 0.5  # and for one sign of life of a run: assumed (two messages of .1 ms, `python -m bench hints`; a read)
+COORDINATOR_MS = 4.2  # CPU of the coordinator for one attempt elsewhere: `python -m bench.remote_costs`
+LOCAL_MS = 2.6  # and for the scan and the one quick digest of such a file at home: the same run
+BEAT_MS = 0.1  # and for one sign of life of a run: the same run, 64 of them every two seconds
 COMMITS_PER_SECOND = 2500.0  # of the writer of a vault: design, section 11; `python -m bench writer`
 COMMITS_PER_ATTEMPT = 1.0  # the verdict, with the start of the next digester: docs/architecture.md, "Transactions"
 NATS_BYTES_PER_SECOND = 400e6  # that one server passes on with TLS: assumed, to be measured
