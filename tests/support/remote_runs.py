@@ -24,7 +24,8 @@ from chyme.errors import ChildCrashed, ChymeError
 from chyme.model import File, Kind, Limits, Output, Stamp
 from chyme.workers.abilities import abilities_of
 from chyme.workers.fabric import Fabric
-from chyme.workers.remote_runner import RemoteConfig, RemoteRunner, TravellingDigester
+from chyme.workers.remote_config import RemoteConfig, TravellingDigester
+from chyme.workers.remote_runner import RemoteRunner
 from chyme.workers.scratch_root import ScratchRoot
 from chyme.workers.travelling_config import identity_of, travelling_part
 from chyme.workers.worker import Worker, WorkerConfig

@@ -16,7 +16,7 @@ from waiting import wait_until
 from chyme.core.children.frames import BadFrame
 from chyme.errors import ChymeError, WorkerLost
 from chyme.model import Limits
-from chyme.workers import remote_runner, worker
+from chyme.workers import remote_runner, run_watch, worker
 from chyme.workers.fabric import Fabric
 from chyme.workers.remote_runner import RemoteRunner
 from chyme.workers.wire import WIRE, Message, ask_subject, give_subject
@@ -85,10 +85,10 @@ class Hostile:
 
 @pytest.fixture
 def scene(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stage]:
-    monkeypatch.setattr(remote_runner, "SILENT_SECONDS", 3.0)
+    monkeypatch.setattr(run_watch, "SILENT_SECONDS", 3.0)
     monkeypatch.setattr(worker, "BEAT_SECONDS", 0.2)
     monkeypatch.setattr(worker, "HELLO_SECONDS", 0.3)
-    monkeypatch.setattr(remote_runner, "PRESENCE_SECONDS", 0.3)
+    monkeypatch.setattr(run_watch, "PRESENCE_SECONDS", 0.3)
     monkeypatch.setattr(remote_runner, "SMALL_SECONDS", 0.0)
     with stage(tmp_path) as built:
         yield built
@@ -193,7 +193,7 @@ def raise_unless_refused(answer: Message) -> None:
 def test_a_worker_that_beats_for_ever_and_never_fetches_is_given_up(
     scene: Stage, runner: RemoteRunner, evil: Hostile, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(remote_runner, "STALL_SECONDS", 2.0)
+    monkeypatch.setattr(run_watch, "STALL_SECONDS", 2.0)
     outcome = scene.begin(runner, scene.task())
     run = evil.claim()
 
@@ -207,7 +207,7 @@ def test_a_worker_that_beats_for_ever_and_never_fetches_is_given_up(
 def test_a_worker_that_says_it_runs_for_ever_is_given_up_after_its_limit(
     scene: Stage, runner: RemoteRunner, evil: Hostile, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(remote_runner, "SPARE_SECONDS", 0.5)
+    monkeypatch.setattr(run_watch, "SPARE_SECONDS", 0.5)
     outcome = scene.begin(runner, scene.task(), Limits(1.0, 1.0, 1 << 30))
     run = evil.claim()
 
@@ -300,7 +300,7 @@ def test_what_a_good_worker_does_is_not_disturbed(scene: Stage, runner: RemoteRu
     evil.ask("hello", {**evil._introduction(), "abilities": {}})  # it wants nothing, so that the other gets it
     outcome = scene.begin(runner, scene.task())
     assert children.began.wait(300)
-    run_id = next(iter(runner._runs))
+    run_id = next(iter(runner._line.runs))
 
     for _ in range(50):
         evil.ask("done", {"run": run_id, "key": "0" * 32, "seconds": 0, "size": 0, "inline": True, "sha256": ""})

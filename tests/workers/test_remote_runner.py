@@ -16,20 +16,21 @@ from waiting import wait_until
 from chyme.core.children.task import Task
 from chyme.errors import ChildCrashed, ChymeError, EngineUnavailable, UnreadableFile, WorkerLost
 from chyme.model import Artifact, Form, Output, Upstream
-from chyme.workers import known_workers, remote_runner, worker, worker_run
+from chyme.workers import known_workers, remote_runner, run_watch, work_line, worker, worker_run
 from chyme.workers.fabric import FabricAway
+from chyme.workers.work_line import PutDown
 
 
 @pytest.fixture
 def scene(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stage]:
     """Silences are noticed sooner than in real life."""
-    monkeypatch.setattr(remote_runner, "SILENT_SECONDS", 3.0)
-    monkeypatch.setattr(remote_runner, "AWAY_SECONDS", 2.0)
-    monkeypatch.setattr(remote_runner, "LIVE_SECONDS", 4.0)
+    monkeypatch.setattr(run_watch, "SILENT_SECONDS", 3.0)
+    monkeypatch.setattr(run_watch, "AWAY_SECONDS", 2.0)
+    monkeypatch.setattr(work_line, "LIVE_SECONDS", 4.0)
     monkeypatch.setattr(remote_runner, "SMALL_SECONDS", 0.0)  # made-up digesters take no time
     monkeypatch.setattr(worker, "BEAT_SECONDS", 0.2)
     monkeypatch.setattr(worker, "HELLO_SECONDS", 0.3)
-    monkeypatch.setattr(remote_runner, "PRESENCE_SECONDS", 0.3)
+    monkeypatch.setattr(run_watch, "PRESENCE_SECONDS", 0.3)
     with stage(tmp_path) as built:
         yield built
 
@@ -256,7 +257,7 @@ def test_a_worker_that_drains_finishes_what_it_can_and_gives_back_the_rest(scene
 
     draining.drain()
 
-    with pytest.raises(remote_runner.PutDown):
+    with pytest.raises(PutDown):
         outcome.text()
     assert workers_of(runner) == []
     never.set()
@@ -274,13 +275,13 @@ def test_without_nats_what_waits_is_put_down_and_the_rest_goes_on_here(scene: St
 
     scene.nats.kill()
 
-    with pytest.raises(remote_runner.PutDown):
+    with pytest.raises(PutDown):
         remote.text()
     wait_until(lambda: sum(outcome.ended.is_set() for outcome in waiting) >= 2)  # put down
     scene.here.may_end.set()
     assert at_home.text() == HERE
     wait_until(lambda: all(outcome.ended.is_set() for outcome in waiting))
-    assert sum(isinstance(outcome.error, remote_runner.PutDown) for outcome in waiting) == 2
+    assert sum(isinstance(outcome.error, PutDown) for outcome in waiting) == 2
     report = described(runner)
     assert not report["connected"] and report["problem"]
     never.set()
@@ -370,8 +371,8 @@ def test_a_worker_of_another_version_gets_no_work(scene: Stage, monkeypatch: pyt
     scene.worker("newer", say("elsewhere"))
     scene.here.may_end.set()
 
-    with pytest.raises(remote_runner.PutDown):
-        monkeypatch.setattr(remote_runner, "WAIT_SECONDS", 0.5)
+    with pytest.raises(PutDown):
+        monkeypatch.setattr(work_line, "WAIT_SECONDS", 0.5)
         scene.begin(runner, scene.task()).text()
 
 

@@ -21,7 +21,8 @@ from chyme.workers.abilities import abilities_of
 from chyme.workers.credentials import Credentials
 from chyme.workers.fabric import Fabric
 from chyme.workers.names import check_vault
-from chyme.workers.remote_runner import HomeRunner, RemoteConfig, RemoteRunner, TravellingDigester
+from chyme.workers.remote_config import RemoteConfig, TravellingDigester
+from chyme.workers.remote_runner import HomeRunner, RemoteRunner
 from chyme.workers.travelling_config import identity_of, travelling_part
 from chyme.workers.urls import check_url
 

@@ -9,7 +9,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import Future
+from concurrent.futures import Future, InvalidStateError
 from dataclasses import dataclass, field
 from secrets import token_hex
 from typing import IO, BinaryIO, cast
@@ -18,6 +18,7 @@ from chyme.core.children.child import spill_inputs
 from chyme.core.children.frames import BadFrame, Bulk, FileBulk, InlineBulk
 from chyme.core.children.serialization import encode_file, encode_input
 from chyme.core.children.task import Task, Travel
+from chyme.errors import ChymeError
 from chyme.model import Limits
 from chyme.workers.kept_scratch import pack_folder, unpack_folder
 from chyme.workers.known_workers import KnownWorker
@@ -67,6 +68,16 @@ class Waiting:
         """Bytes that a worker needs for it, at least."""
         return sum(task.file.size for task in self.tasks)
 
+    def put(self, run: RemoteRun | None) -> None:
+        """It runs there, or here."""
+        with contextlib.suppress(InvalidStateError):  # it was refused
+            self.place.set_result(run)
+
+    def refuse(self, error: ChymeError) -> None:
+        """It runs nowhere."""
+        with contextlib.suppress(InvalidStateError):
+            self.place.set_exception(error)
+
 
 @dataclass(frozen=True)
 class Told:
@@ -89,7 +100,8 @@ class RemoteRun:
         self.silent = 0.0  # seconds in which we listened and it said nothing
         self.stalled = 0.0  # seconds without a byte, before it runs
         self.running_for: float | None = None  # seconds since it had all bytes
-        self.pulling = False
+        self.pulling_kept = False
+        self.answer_begun = False
         self.answered_inline = False  # then the worker knows already that we have it
         self._run_as = run_as
         self._answer_bytes = answer_bytes
@@ -225,11 +237,11 @@ class RemoteRun:
             return tempfile.TemporaryFile(dir=self._tasks[0].scratch)
 
     def finish(self, told: Told) -> None:
-        with contextlib.suppress(Exception):  # it is over already
+        with contextlib.suppress(InvalidStateError):  # it is over already
             self.result.set_result(told)
 
     def fail(self, error: BaseException) -> None:
-        with contextlib.suppress(Exception):  # it is over already
+        with contextlib.suppress(InvalidStateError):  # it is over already
             self.result.set_exception(error)
 
     def close(self) -> None:

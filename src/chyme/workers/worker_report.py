@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from typing import Any
@@ -167,3 +168,20 @@ def _worker_json(worker: WorkerReport) -> dict[str, Any]:
 
 def _count(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def explain_fit(workers: Sequence[WorkerReport], digesters: Sequence[str]) -> tuple[FitReport, ...]:
+    """For those of these digesters that no worker makes now, why."""
+    unfit: dict[tuple[tuple[str, int], ...], list[str]] = {}  # reasons → digesters
+    for digester in digesters:
+        if not any(worker.state is WorkerState.LIVE and digester in worker.makes for worker in workers):
+            reasons = Counter(_misfit(worker, digester) for worker in workers)
+            unfit.setdefault(tuple(reasons.most_common()), []).append(digester)
+    return tuple(FitReport(tuple(names), len(workers), reasons) for reasons, names in unfit.items())
+
+
+def _misfit(worker: WorkerReport, digester: str) -> str:
+    """Why this worker does not make it."""
+    if worker.state is not WorkerState.LIVE:
+        return str(worker.state)
+    return worker.misfits.get(digester, "has not told yet what it can make")
