@@ -226,9 +226,10 @@ def test_a_run_that_nobody_wants_any_more_is_stopped_and_its_answer_changes_noth
     wanted.clear()
 
     assert children.cancelled.wait(300)
-    may_end.set()
-    with pytest.raises(ChymeError):
+    with pytest.raises(PutDown):
         outcome.text()
+    assert workers_of(runner)[0]["lost"] == 0
+    may_end.set()
 
 
 def test_closing_the_coordinator_stops_what_runs_elsewhere(scene: Stage) -> None:

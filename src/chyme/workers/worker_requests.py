@@ -124,6 +124,7 @@ class WorkerRequests:
         for run, fraction, running, kept in heard:
             if not run.is_wanted():
                 stop.append(run.run_id)
+                run.fail(PutDown("nobody wants its result any more"))  # nor is it the worker's fault
                 continue
             run.silent = 0.0
             if running and run.running_for is None:
