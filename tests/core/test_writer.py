@@ -122,6 +122,21 @@ def test_the_writer_waits_for_another_process_that_has_the_lock(writer: Writer, 
         assert answer.result(AMPLE) == 1
 
 
+def test_after_an_unexpected_error_the_caller_is_told_and_the_writer_goes_on(path: Path) -> None:
+    problems = [OSError("out of the blue")]
+
+    def require_present() -> None:
+        if problems:
+            raise problems.pop()
+
+    writer = Writer(lambda: connect(path), require_present=require_present)
+    with pytest.raises(OSError, match="out of the blue"):
+        writer.submit(add(1)).result(AMPLE)
+    assert writer.submit(add(2)).result(AMPLE) == 1
+    writer.close()
+    assert stored(path) == [2]
+
+
 def test_closing_finishes_pending_requests_and_refuses_later_requests(path: Path) -> None:
     writer = Writer(lambda: connect(path))
     free = block_writer(writer)

@@ -14,6 +14,7 @@ from chyme.application.child_families import MB
 from chyme.application.settings import Settings
 from chyme.core.children.places import Family, Places
 from chyme.core.pipeline.registry_rules import Rules
+from chyme.core.process_memory import limit_heaps
 from chyme.core.store import vault_properties
 from chyme.core.store.sqlite.database import Database
 from chyme.vault.open_vault import OpenVault
@@ -27,6 +28,7 @@ from chyme.workers.travelling_config import identity_of, travelling_part
 from chyme.workers.urls import check_url
 
 NAME = "name for workers"  # of the property
+HEAPS = 2  # for the threads of all attempts elsewhere
 
 
 def make_remote_runner(
@@ -39,6 +41,7 @@ def make_remote_runner(
     on_change: Callable[[], None],
 ) -> RemoteRunner:
     """A runner that gives work to the children of this machine and to workers elsewhere."""
+    limit_heaps(HEAPS)
     credentials = _read_credentials(settings)
     servers = check_url(settings.workers_url, credentials)
     travelled = travelling_part(config)

@@ -71,6 +71,11 @@ class _Coordinator:
     introduced: float = 0.0  # when it was last told about us
     foreign: bool = False  # it speaks another version
 
+    @property
+    def has_work(self) -> bool:
+        """Whether it is worth asking for work, as far as we know."""
+        return self.wants and bool(self.abilities) and not self.foreign
+
 
 class Worker:
     """One process that works for others."""
@@ -263,7 +268,8 @@ class Worker:
     def _free_places(self) -> int:
         with self._guard:
             alone = any(run.order.alone for run, _ in self._runs.values())
-            return 0 if alone or self._draining or not self._room else self._config.places - len(self._runs)
+            free = self._config.places - len(self._runs)
+            return 0 if alone or self._draining or not self._room else max(0, free)
 
     async def _introduce(self) -> None:
         """Tell every coordinator about ourselves from time to time."""
@@ -344,7 +350,7 @@ class Worker:
         with self._guard:
             for position, key in enumerate(self._rotation):
                 coordinator = self._coordinators[key]
-                if coordinator.wants and coordinator.abilities and not coordinator.foreign:
+                if coordinator.has_work:
                     self._rotation.append(self._rotation.pop(position))
                     return coordinator
         return None
@@ -360,13 +366,24 @@ class Worker:
                 *(order, self._scratch.make(order.run_id), children),
                 lambda header, bulk: self._fabric.call(self._ask(coordinator, header, bulk)).result(),
                 *(self._config.slowness, self._config.run_as, self._config.scratch_bytes),
+                lambda: self._may_claim(coordinator),
             )
             self._runs[order.run_id] = (run, coordinator)
-        threading.Thread(target=self._work, args=(run,), name="chyme-run", daemon=True).start()
+        threading.Thread(target=self._work, args=(run, coordinator), name="chyme-run", daemon=True).start()
 
-    def _work(self, run: WorkerRun) -> None:
+    def _may_claim(self, coordinator: _Coordinator) -> bool:
+        """Whether the next run may come from the same coordinator: it is nobody else's turn."""
+        with self._guard:
+            others = [known for known in self._coordinators.values() if known is not coordinator]
+            return not self._draining and self._room > 0 and not any(known.has_work for known in others)
+
+    def _work(self, run: WorkerRun, coordinator: _Coordinator) -> None:
         try:
             run.work()
+            if run.next_order is not None:  # it begins before its place counts as free
+                self._begin(coordinator, RunOrder.read(run.next_order))
+        except BadFrame as error:
+            log.debug("no work from a coordinator of %s: %s", coordinator.vault, error)
         finally:
             with self._guard:
                 self._runs.pop(run.order.run_id, None)

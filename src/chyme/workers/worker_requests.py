@@ -55,7 +55,7 @@ class WorkerRequests:
             case "bytes":
                 return await self._send_piece(name, instance, message)
             case "done":
-                return self._take_answer(name, instance, message), b""
+                return self._take_answer_and_give(name, instance, message)
             case "leave":
                 return self._let_go(name, instance, message), b""
         raise BadFrame("a request of an unknown kind")
@@ -153,6 +153,15 @@ class WorkerRequests:
             log.warning("run %s: a file cannot be read (%s)", run.run_id, error.strerror)
             run.fail(ChymeError(f"the file cannot be read ({error.strerror})"))
             return {"kind": "not wanted"}, b""
+
+    def _take_answer_and_give(self, name: str, instance: str, message: Message) -> tuple[dict[str, object], bytes]:
+        """Take what was made. A worker that asks for more gets its next run with the same answer, which spares a
+        request."""
+        taken = self._take_answer(name, instance, message)
+        if not message.flag("claim") or taken["kind"] != "have it":
+            return taken, b""
+        order, bulk = self._give_work(name, instance, message)
+        return ({**taken, "next": order}, bulk) if order["kind"] == "run" else (taken, b"")
 
     def _take_answer(self, name: str, instance: str, message: Message) -> dict[str, object]:
         with self._line.lock:

@@ -113,8 +113,11 @@ class WorkerRun:
         slowness: float,
         run_as: int | None,
         scratch_bytes: int,
+        may_claim: Callable[[], bool] = lambda: False,
     ) -> None:
+        """`may_claim`: whether the coordinator may be asked for the next run together with the end of this one."""
         self.order = order
+        self.next_order: Message | None = None  # that came with the answer
         self.fraction = 0.0
         self.running = False
         self.kept_size = 0  # of the newest copy of what the digester keeps; 0: nothing new
@@ -125,6 +128,7 @@ class WorkerRun:
         self._slowness = slowness
         self._run_as = run_as
         self._scratch_bytes = scratch_bytes
+        self._may_claim = may_claim
         self._task: Task | None = None
         self._stopped = threading.Event()
         self._taken = threading.Event()
@@ -280,8 +284,11 @@ class WorkerRun:
         header: dict[str, object] = {**answer, "kind": "done", "seconds": seconds, "size": size}
         if size <= INLINE and len(encode_header(header)) <= INLINE:
             data = b"".join(bulk)
-            told = {**header, "inline": True, "sha256": hashlib.sha256(data).hexdigest()}
-            self._patient_ask(told, ANSWER_SECONDS, data)
+            told = {**header, "inline": True, "sha256": hashlib.sha256(data).hexdigest(), "claim": self._may_claim()}
+            taken = self._patient_ask(told, ANSWER_SECONDS, data)
+            following = taken.header.get("next")
+            if isinstance(following, dict):
+                self.next_order = Message(following, taken.bulk)
             return
         digest = hashlib.sha256()
         with (self.folder / "answer").open("xb") as stream:

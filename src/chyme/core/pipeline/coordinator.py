@@ -257,6 +257,8 @@ class Coordinator:
         If the disk is full, wait for space: the result must not be lost.
         """
         written, resumed = recording.written, recording.resumed
+        if not written.done():
+            self._database.rest()  # many wait here at once when many attempts run on other machines
         while True:
             try:
                 following = written.result()

@@ -26,6 +26,7 @@ REST_SECONDS = 0.6  # before a file that changed meanwhile is picked again, so t
 QUIET_SECONDS = 1.0
 SMALL = 64 * 1024
 ROOM = 3  # free places that are filled together, in one transaction
+ROOM_SHARE = 8  # with many places elsewhere: this part of all places
 LIGHT_FILES = 4  # small texts that share a place: many go through a child and into the database together
 BUNDLE = 32  # small files that one place of Lane.MEANING takes at once
 BUNDLE_PASSAGES = 256  # in all files of a bundle: a book goes alone, so that notes need not wait for it
@@ -173,18 +174,18 @@ class FileScheduler:
         passed_over = set(busy) | set(self._resting)
         if lane is Lane.MEANING:
             return self._choose_bundles(passed_over, bool(busy))
-        free = self._free_places(busy, lane)
+        free = self._free_places(busy, lane, self._extra_places(lane))
         if free <= 0:
             return []
         if lane is not Lane.ORDINARY:
             return [self._choose(int(free), passed_over, bool(busy), lane)]
         return [self._fill_places(self._choose(int(free * LIGHT_FILES), passed_over, bool(busy), lane), free)]
 
-    def _free_places(self, busy: Mapping[int, Lane], lane: Lane) -> float:
+    def _free_places(self, busy: Mapping[int, Lane], lane: Lane, extra: int) -> float:
         used = [file_id for file_id, busy_lane in busy.items() if busy_lane is lane]
         with self._guard:
             light = len(self._light.intersection(used))
-        return self._places[lane] + self._extra_places(lane) - (len(used) - light) - light / LIGHT_FILES
+        return self._places[lane] + extra - (len(used) - light) - light / LIGHT_FILES
 
     def _fill_places(self, chosen: Sequence[int], free: float) -> list[int]:
         """The first of the chosen files, as many as fit into the free places of Lane.ORDINARY."""
@@ -277,13 +278,14 @@ class FileScheduler:
 
     def _done(self, file_id: int, pass_result: PassResult) -> None:
         lane = self._in_flight.remove_file(file_id)
-        free = self._free_places(self._in_flight.files(), Lane.ORDINARY)
+        extra = self._extra_places(Lane.ORDINARY)
+        free = self._free_places(self._in_flight.files(), Lane.ORDINARY, extra)
         with self._guard:
             self._light.discard(file_id)
             if self._alone == file_id:
                 self._alone = None
             self.passes += 1
-            room = lane is not Lane.ORDINARY or free >= min(ROOM, self._concurrency)
+            room = lane is not Lane.ORDINARY or free >= min(max(ROOM, extra // ROOM_SHARE), self._concurrency)
             room &= lane is not Lane.MEANING  # its place becomes free when the whole bundle is done
             if pass_result is not PassResult.DONE:
                 self._resting[file_id] = time.monotonic() + REST_SECONDS

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import queue
 import sqlite3
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import Future
+from concurrent.futures import Future, InvalidStateError
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -111,13 +112,24 @@ class Writer:
                 if first is None:
                     break
                 batch, outside, stop = self._gather(first)
-                if batch:
-                    self._commit(db, batch)
-                if outside is not None:
-                    self._run_outside(db, outside)
+                try:
+                    if batch:
+                        self._commit(db, batch)
+                    if outside is not None:
+                        self._run_outside(db, outside)
+                except BaseException as error:  # if this thread ended, every caller would wait for ever
+                    self._give_up(db, [*batch, *([outside] if outside else [])], error)
                 del first, batch, outside  # so that no long text is kept alive by these names while waiting
         finally:
             self._close(db)
+
+    def _give_up(self, db: sqlite3.Connection, requests: list[_Request], error: BaseException) -> None:
+        """Answer requests after an error that nobody expected."""
+        log.error("the writer of the database failed; what it was asked for is not written", exc_info=error)
+        self._roll_back(db)
+        for request in requests:
+            with contextlib.suppress(InvalidStateError):  # it has its answer
+                request.answer.set_exception(error)
 
     def _close(self, db: sqlite3.Connection) -> None:
         try:
