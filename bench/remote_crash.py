@@ -18,6 +18,8 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from PIL import Image
+
 from bench.remote_machines import (
     Machine,
     Nats,
@@ -123,7 +125,9 @@ def soak(
     for place in (vault, twin):
         place.mkdir()
         for path in files:
-            shutil.copy(path, place)
+            folder_of_kind = place / path.parent.name
+            folder_of_kind.mkdir(exist_ok=True)
+            shutil.copy(path, folder_of_kind)
     nats = (NatsCluster if nodes > 1 else Nats)(folder / "cluster", ["worker-1", "worker-2"])
     settings = coordinator_settings(nats, home_places="0")
     process = digest(twin, {**os.environ, "CHYME_CRAWL": "false"})
@@ -212,6 +216,22 @@ def _count_by_worker(vault: Path) -> dict[str, int]:
         return dict(rows.fetchall())
 
 
+def mixed_files(folder: Path, count: int) -> list[Path]:
+    """Files of all kinds from the corpus, and scans made worse from its receipts for the rest."""
+    kinds = sorted(path for path in CORPUS.iterdir() if path.is_dir() and path.name not in ("retrieval", "truth"))
+    found = [path for kind in kinds for path in sorted(kind.iterdir()) if path.is_file()]
+    found = [path for path in found if "autodate" not in path.name]  # its slide shows the time of day
+    found += sorted(path for path in (CORPUS / "truth").rglob("*") if path.is_file())
+    receipts = sorted((CORPUS / "receipts").glob("*.jpg"))
+    scans = folder / "worse"
+    scans.mkdir()
+    for number in range(max(0, count - len(found))):
+        with Image.open(receipts[number % len(receipts)]) as scan:
+            smaller = scan.convert("L").reduce(2)
+            smaller.save(scans / f"scan-{number}.jpg", quality=30 + number // len(receipts))
+    return (found + sorted(scans.iterdir()))[:count]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kills", type=int, default=50)
@@ -219,12 +239,16 @@ def main() -> None:
     parser.add_argument("--coordinator", type=int, default=5)
     parser.add_argument("--nodes", type=int, default=1, choices=(1, 3), help="servers of NATS, killed in turn")
     parser.add_argument("--files", type=int, default=100)
+    parser.add_argument("--mixed", action="store_true", help="files of all kinds, hostile ones included")
     parser.add_argument("--seed", type=int, default=int(time.time()))
     asked = parser.parse_args()
     print(f"seed {asked.seed}")
-    every = sorted((CORPUS / "receipts").glob("*.jpg")) + sorted((CORPUS / "pdf").glob("*.pdf"))
-    files = random.Random(asked.seed).sample(every, min(asked.files, len(every)))
     with tempfile.TemporaryDirectory(prefix="chyme-remote-crash-") as folder:
+        if asked.mixed:
+            files = mixed_files(Path(folder), asked.files)
+        else:
+            every = sorted((CORPUS / "receipts").glob("*.jpg")) + sorted((CORPUS / "pdf").glob("*.pdf"))
+            files = random.Random(asked.seed).sample(every, min(asked.files, len(every)))
         soak(Path(folder), files, asked.kills, asked.nats, asked.coordinator, asked.seed, asked.nodes)
 
 

@@ -214,6 +214,7 @@ def poison(scene: Scene) -> None:
     made = source.replace("class Waits", "class Kills").replace('"waits"', '"kills"').replace('"Waits"', '"Kills"')
     made = made.replace("return True", 'return file.name.endswith(".poison")')
     (scene.site / "kills.py").write_text(made)
+    (scene.site / "waits.py").write_text(source.replace("return True", 'return not file.name.endswith(".poison")'))
     (scene.site / "waits-1.0.dist-info/entry_points.txt").write_text(
         "[chyme.digesters]\nwaits = waits:Waits\nkills = kills:Kills\n"
     )
@@ -239,7 +240,7 @@ def poison(scene: Scene) -> None:
         try:
             await_true(lambda: any(row[3] >= 3 for row in served.digests("kills")), "its end", seconds=LONG)
             served.await_status("failed", 1, "kills")
-            served.await_status("completed", 21)
+            served.await_status("completed", 20)
         finally:
             stop.set()
             watcher.join()

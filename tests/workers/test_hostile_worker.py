@@ -293,6 +293,24 @@ def test_an_answer_that_comes_twice_counts_once(scene: Stage, runner: RemoteRunn
     assert workers_of(runner)[0]["late"] == 1
 
 
+def test_more_work_comes_with_an_answer_only_if_it_is_asked_for_and_the_answer_was_wanted(
+    scene: Stage, runner: RemoteRunner, evil: Hostile
+) -> None:
+    outcomes = [scene.begin(runner, scene.task(number)) for number in (1, 2, 3)]
+    wait_until(lambda: len(runner._line.waiting) == 3)
+    run = evil.claim()
+
+    taken = evil.done(run, bulk=b"made", claim=True)
+    following: Any = taken.header["next"]
+    assert (taken.kind, following["kind"]) == ("have it", "run")
+    assert taken.bulk == b"a picture"
+
+    assert "next" not in evil.done(run, bulk=b"again", claim=True).header
+    assert "next" not in evil.done(following, bulk=b"made").header
+    assert evil.done(evil.claim(), bulk=b"made").kind == "have it"
+    assert [outcome.text() for outcome in outcomes] == ["made"] * 3
+
+
 def test_what_a_good_worker_does_is_not_disturbed(scene: Stage, runner: RemoteRunner, evil: Hostile) -> None:
     may_end = threading.Event()
     _, children = scene.worker("good", hang(may_end))

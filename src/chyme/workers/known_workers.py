@@ -32,6 +32,7 @@ class KnownWorker:
     misfits: dict[str, str] = field(default_factory=dict)  # other digesters, with the reason
     running: dict[str, str] = field(default_factory=dict)  # run → digester
     alone_with: str | None = None  # a run that has this worker to itself
+    judging: set[str] = field(default_factory=set)  # runs that failed, while it is unknown whose fault that is
     done: int = 0
     failed: int = 0
     lost: int = 0  # runs it vanished with

@@ -96,6 +96,7 @@ class WorkLine:
         with self.lock:
             self.runs.pop(run.run_id, None)
             worker.running.pop(run.run_id, None)
+            worker.judging.discard(run.run_id)
             worker.free = min(worker.free + 1, worker.places)  # until it says so itself
             if worker.alone_with == run.run_id:
                 worker.alone_with = None
@@ -149,7 +150,7 @@ class WorkLine:
 
     def _first_for(self, worker: KnownWorker) -> Waiting | None:
         """The first of the line that this worker may have."""
-        if worker.alone_with is not None:
+        if worker.alone_with is not None or worker.judging:
             return None
         for entry in self.waiting:
             if entry.digester not in worker.fits or entry.size > worker.room:

@@ -241,7 +241,7 @@ class Worker:
 
     async def _beat(self, coordinator: _Coordinator) -> None:
         with self._guard:
-            mine = [run for run, its in self._runs.values() if its is coordinator]
+            mine = [run for run, its in self._runs.values() if its is coordinator and not run.delivered]
         rows = [[run.order.run_id, run.order.key, run.fraction, run.running, run.kept_size] for run in mine]
         try:
             answer = await self._ask(coordinator, {"kind": "beat", "runs": rows})
@@ -253,7 +253,7 @@ class Worker:
         for run in mine:
             run.heard = time.monotonic()
             run.kept_size = 0
-            if run.order.run_id in stop:
+            if run.order.run_id in stop and not run.delivered:  # its answer may have arrived meanwhile
                 run.stop()
         if not answer.flag("known"):
             coordinator.introduced = 0.0
@@ -264,6 +264,15 @@ class Worker:
         return await self._fabric.request(
             subject, {**header, **free, "instance": self.instance}, bulk, seconds=ASK_SECONDS
         )
+
+    async def _ask_for(
+        self, run: WorkerRun, coordinator: _Coordinator, header: dict[str, object], bulk: bytes
+    ) -> Message:
+        """The same for a run. What the answer means for signs of life is noted here, in the order of messages."""
+        answer = await self._ask(coordinator, header, bulk)
+        if header["kind"] == "done" and answer.kind != "wait":
+            run.delivered = True
+        return answer
 
     def _free_places(self) -> int:
         with self._guard:
@@ -364,7 +373,7 @@ class Worker:
                 raise BadFrame("work that is here already")
             run = WorkerRun(
                 *(order, self._scratch.make(order.run_id), children),
-                lambda header, bulk: self._fabric.call(self._ask(coordinator, header, bulk)).result(),
+                lambda header, bulk: self._fabric.call(self._ask_for(run, coordinator, header, bulk)).result(),
                 *(self._config.slowness, self._config.run_as, self._config.scratch_bytes),
                 lambda: self._may_claim(coordinator),
             )

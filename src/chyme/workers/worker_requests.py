@@ -172,6 +172,8 @@ class WorkerRequests:
                 if worker is not None:
                     worker.late += 1
                 return {"kind": "not wanted"}
+            if message.header.get("result") != "outputs":
+                run.worker.judging.add(run.run_id)  # it gets nothing more until that is decided
         run.silent = 0.0
         if run.running_for is None:
             run.running_for = 0.0

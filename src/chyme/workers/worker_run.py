@@ -118,6 +118,7 @@ class WorkerRun:
         """`may_claim`: whether the coordinator may be asked for the next run together with the end of this one."""
         self.order = order
         self.next_order: Message | None = None  # that came with the answer
+        self.delivered = False  # the coordinator has the answer, or does not want it
         self.fraction = 0.0
         self.running = False
         self.kept_size = 0  # of the newest copy of what the digester keeps; 0: nothing new
