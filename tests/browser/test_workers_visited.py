@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from made_up_worker import LoopbackNats, loopback_nats, made_up_worker
+from loopback_nats import LoopbackNats, loopback_nats
+from made_up_worker import made_up_worker
 from playwright.sync_api import Page, expect
 from running_chyme import SAMPLES, RunningChyme
 from visiting import House, check_a11y, layout_shift, served
@@ -87,7 +88,7 @@ def test_the_page_says_when_nats_is_away_and_when_it_is_back(house: House, nats:
     page.goto(f"{house.base}/activity")
     workers = page.get_by_role("region", name="Workers", exact=True)
     expect(workers).to_contain_text("Connected to NATS")
-    nats.stop()
+    nats.kill()
     expect(workers.get_by_role("status")).to_contain_text("Not connected to NATS")
     check_a11y(page)
     nats.start()

@@ -9,7 +9,7 @@ import pytest
 from coordinating import Bench, Clock, ScriptedDigester, fails
 
 from chyme.application import consistency_checks
-from chyme.core.store import artifacts, digest_queue, digests, documents, outdated_digests, text_places
+from chyme.core.store import artifacts, digest_queue, digest_resets, digests, documents, outdated_digests, text_places
 from chyme.errors import DigestError, EngineUnavailable, NetworkFailed, UnreadableFile
 from chyme.model import THUMBNAIL, Again, Artifact, Mode, Output, Place, iso
 
@@ -193,7 +193,7 @@ def test_a_link_that_comes_back_with_another_remark_is_digested(bench: Open) -> 
 
 def test_a_capture_survives_a_page_that_crashes_chyme_each_time(bench: Open, clock: Clock) -> None:
     vault, link, _, _ = capture_page(bench)
-    vault.database.write(lambda db: digests.reset(db, link, ["page", "facts"], 0, "now", {"page", "facts"}))
+    vault.database.write(lambda db: digest_resets.reset(db, link, ["page", "facts"], 0, "now", {"page", "facts"}))
     for _ in range(5):
         vault.database.write(
             lambda db: digests.start(db, link, ["page", "facts"], "run", "r", "i", iso(clock()), iso(clock()))

@@ -13,7 +13,7 @@ from coordinating import Bench, Clock, Made, ScriptedDigester, fails
 from chyme.application import consistency_checks
 from chyme.core.pipeline.leases import LeaseRenewer, this_process
 from chyme.core.pipeline.transitions import Claim, PassResult
-from chyme.core.store import artifacts, digest_queue, digests, events, file_requests
+from chyme.core.store import artifacts, digest_queue, digest_resets, digests, events, file_requests
 from chyme.core.store import leases as locks
 from chyme.digester import Source
 from chyme.errors import ChildCrashed, EngineUnavailable, NetworkFailed, UnreadableFile
@@ -416,7 +416,7 @@ def test_small_files_come_before_large_files_and_a_file_that_a_person_requested_
     vault = bench(ScriptedDigester("text"))
     large, small = vault.drop("large.txt", "x" * 100_000), vault.drop("small.txt", "x")
     requested = vault.drop("asked.txt", "x" * 200_000)
-    vault.database.write(lambda db: digests.reset(db, requested, ["text"], digests.PERSON, iso(clock())))
+    vault.database.write(lambda db: digest_resets.reset(db, requested, ["text"], digests.PERSON, iso(clock())))
 
     assert [due.file_id for due in digest_queue.list_due(vault.db, iso(clock()), 10)] == [requested, small, large]
 

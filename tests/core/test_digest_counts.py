@@ -12,7 +12,7 @@ from sqlite3 import Connection
 import pytest
 
 from chyme.application import consistency_checks
-from chyme.core.store import digest_counts, digest_queue, digests, files
+from chyme.core.store import digest_counts, digest_queue, digest_resets, digests, files
 from chyme.core.store.sqlite import database as database_module
 from chyme.core.store.sqlite.database import FILE_NAME, Database
 from chyme.model import Kind, Seen, Stamp, Status
@@ -54,9 +54,9 @@ def test_counts_follow_every_change_of_a_digest(database: Database) -> None:
             lambda: digests.complete(db, file_id, name, "text", "hash", None, "recipe", "input", 1, NOW),
             lambda: digest_queue.give_back(db, file_id, name, NOW),
             lambda: digest_queue.fail_interrupted(db, file_id, name, "it failed", NOW),
-            lambda: digests.retry_failed(db, [file_id], None, NOW),
-            lambda: digests.reset(db, file_id, [name], 0, NOW),
-            lambda: digests.cascade(db, file_id, [name], NOW),
+            lambda: digest_resets.retry_failed(db, [file_id], None, NOW),
+            lambda: digest_resets.reset(db, file_id, [name], 0, NOW),
+            lambda: digest_resets.cascade(db, file_id, [name], NOW),
             lambda: db.execute(
                 "UPDATE digests SET status = 'skipped', settled = 1, error = 'x', error_category = NULL, "
                 "run_id = NULL, updated_at = ? WHERE file_id = ? AND digester = ?",

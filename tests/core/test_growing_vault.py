@@ -10,7 +10,7 @@ from sqlite3 import Connection
 
 import pytest
 
-from chyme.core.store import digest_queue, digests, files, removed_digesters, row_ids
+from chyme.core.store import digest_queue, digest_resets, digests, files, removed_digesters, row_ids
 from chyme.core.store.sqlite.database import Database
 from chyme.model import Kind, Seen, Stamp
 
@@ -76,10 +76,10 @@ def test_a_retry_of_one_file_looks_at_no_other(database: Database) -> None:
         db.execute("UPDATE digests SET provider = 'llm' WHERE file_id = 9 AND digester = ?", (OUTPUTS[3],))
 
     database.write(fail)
-    plan = plan_of(database, lambda db: digests.retry_failed(db, [7], OUTPUTS[:2], NOW))
+    plan = plan_of(database, lambda db: digest_resets.retry_failed(db, [7], OUTPUTS[:2], NOW))
     assert plan[0].startswith("SEARCH digests USING INDEX digests_of_file (file_id=?")
-    assert steps_of(database, lambda db: digests.retry_failed(db, [8], OUTPUTS, NOW)) < 80  # triggers count each
-    assert database.write(lambda db: digests.retry_failed(db, [7, 9], None, NOW)) == len(OUTPUTS) - 2 + 1
+    assert steps_of(database, lambda db: digest_resets.retry_failed(db, [8], OUTPUTS, NOW)) < 80  # triggers count each
+    assert database.write(lambda db: digest_resets.retry_failed(db, [7, 9], None, NOW)) == len(OUTPUTS) - 2 + 1
     assert digest_queue.count_unfinished(database.read())[0] == 2 * len(OUTPUTS) + 1
 
 

@@ -15,7 +15,7 @@ from chyme.core.children.serialization import decode_outputs, encode_output
 from chyme.core.pipeline.digest_state import ENDLESS
 from chyme.core.pipeline.file_scheduler import FileScheduler
 from chyme.core.pipeline.transitions import PassResult
-from chyme.core.store import digest_queue, digests
+from chyme.core.store import digest_queue, digest_resets, digests
 from chyme.digester import Source
 from chyme.model import Output, iso
 
@@ -91,7 +91,7 @@ def test_a_new_version_of_what_it_was_made_from_is_not_put_off(bench: Open) -> N
     vault.process(file)
     assert vault.digest(file, "text") == ("todo", None, 1)
 
-    vault.database.write(lambda db: digests.cascade(db, file, ["text"], iso(vault.clock())))
+    vault.database.write(lambda db: digest_resets.cascade(db, file, ["text"], iso(vault.clock())))
 
     (due,) = digest_queue.list_due(vault.db, iso(vault.clock()), 10)
     assert not due.last

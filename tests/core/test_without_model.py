@@ -11,7 +11,7 @@ from coordinating import Bench, Clock, ScriptedDigester
 
 from chyme.application import consistency_checks
 from chyme.core.pipeline.transitions import Claim
-from chyme.core.store import digest_queue, digests, documents, outdated_digests
+from chyme.core.store import digest_queue, digest_resets, digests, documents, outdated_digests
 from chyme.core.store.models import calls as ai_calls
 from chyme.core.store.models import fallbacks, providers
 from chyme.digester import Source
@@ -247,7 +247,7 @@ def test_a_failure_that_asking_again_cannot_help_waits_for_a_person(
     assert bench.state(note) == "needs-classification"
 
     model.returns()
-    bench.database.write(lambda db: digests.retry_failed(db, [note], None, iso(clock.now)))
+    bench.database.write(lambda db: digest_resets.retry_failed(db, [note], None, iso(clock.now)))
     bench.process(note)
     assert bench.content(note, CLASSIFY) == BY_MODEL
     assert bench.state(note) == "completed"

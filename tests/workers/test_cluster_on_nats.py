@@ -18,9 +18,10 @@ from typing import Any
 
 import pytest
 from nats.aio.msg import Msg
-from running_nats import Connected, connect, free_port, is_refused, run_nats
+from running_nats import Connected, connect, is_refused, run_nats
 from waiting import AMPLE, wait_until
 
+from bench.remote_machines import free_port
 from chyme.core import clock
 from chyme.workers.cluster import Role
 from chyme.workers.cluster_folder import ClusterFolder

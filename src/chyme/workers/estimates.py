@@ -17,12 +17,12 @@ class Estimates:
         self._seconds: dict[tuple[str, str], float] = {}
 
     def seconds(self, digester: str, mime: str) -> float | None:
-        """How long such an attempt takes; None if nobody has made one yet."""
+        """How long such an attempt takes; None if none was made yet."""
         with self._guard:
             return self._seconds.get((digester, mime))
 
     def learn(self, digester: str, mime: str, seconds: float) -> None:
-        """An attempt took this long, for whoever ran it."""
+        """Record how long an attempt took, here or elsewhere."""
         seconds = min(max(seconds, 0.0), MAX_SECONDS)
         key = (digester, mime)
         with self._guard:

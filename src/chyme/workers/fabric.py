@@ -38,11 +38,11 @@ Handler = Callable[[str, Message], Awaitable[tuple[dict[str, object], bytes] | N
 
 
 class FabricAway(ChymeError):
-    """There is no connection, or nobody answered in time."""
+    """There is no connection, or no answer in time."""
 
 
-class NobodyThere(FabricAway):
-    """Nobody listens where the request was sent."""
+class NoListener(FabricAway):
+    """There is no listener where the request was sent."""
 
 
 class Proof(Protocol):
@@ -161,7 +161,7 @@ class Fabric:
             self.spawn(self._subscribe(subject, handler))
 
     async def publish(self, subject: str, header: dict[str, object], bulk: bytes = b"") -> None:
-        """Send a message that nobody answers; it is lost while there is no connection."""
+        """Send a message that needs no answer; it is lost while there is no connection."""
         if not self.connected:
             return
         try:
@@ -178,7 +178,7 @@ class Fabric:
         try:
             answer = await self._client.request(subject, pack_message(header, bulk), timeout=seconds)
         except nats.errors.NoRespondersError as error:
-            raise NobodyThere("nobody listens there") from error
+            raise NoListener("there is no listener") from error
         except (nats.errors.Error, TimeoutError, OSError) as error:
             raise FabricAway(f"no answer through NATS ({type(error).__name__})") from error
         return read_message(answer.data)
@@ -192,9 +192,9 @@ class Fabric:
                     self._servers,
                     name=self.name,
                     inbox_prefix=inbox_of(self.name).encode(),
-                    error_cb=self._told_error,
-                    disconnected_cb=self._told_disconnected,
-                    reconnected_cb=self._told_reconnected,
+                    error_cb=self._on_error,
+                    disconnected_cb=self._on_disconnected,
+                    reconnected_cb=self._on_reconnected,
                     connect_timeout=CONNECT_SECONDS,
                     reconnect_time_wait=WAIT_SECONDS,
                     max_reconnect_attempts=-1,
@@ -266,12 +266,12 @@ class Fabric:
     def _note_problem(self, error: object) -> None:
         self.problem = str(error)[:300] or type(error).__name__
 
-    async def _told_error(self, error: Exception) -> None:
+    async def _on_error(self, error: Exception) -> None:
         if not self.connected:
             self._note_problem(error)
         log.debug("NATS: %s", error)
 
-    async def _told_disconnected(self) -> None:
+    async def _on_disconnected(self) -> None:
         if self._closing:
             return
         self.problem = self.problem or "the connection was lost"
@@ -283,5 +283,5 @@ class Fabric:
                 log.warning("%s", error)
         self._change(False)
 
-    async def _told_reconnected(self) -> None:
+    async def _on_reconnected(self) -> None:
         self._change(True)

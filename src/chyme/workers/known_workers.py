@@ -37,7 +37,7 @@ class KnownWorker:
     failed: int = 0
     lost: int = 0  # runs it vanished with
     nonsense: int = 0  # messages
-    late: int = 0  # answers that nobody wanted any more
+    late: int = 0  # answers that were not wanted any more
     faults: list[int] = field(default_factory=list)  # files it failed with in a row, for reasons of its own
     set_aside: str | None = None  # why it gets no more work
 

@@ -80,7 +80,7 @@ class Waiting:
 
 
 @dataclass(frozen=True)
-class Told:
+class RunAnswer:
     """What a worker said at the end of a run."""
 
     message: Message
@@ -96,7 +96,7 @@ class RemoteRun:
         self.worker = worker
         self.run_id = waiting.travel.run_id
         self.key = token_hex(16)
-        self.result: Future[Told] = Future()
+        self.result: Future[RunAnswer] = Future()
         self.silent = 0.0  # seconds in which we listened and it said nothing
         self.stalled = 0.0  # seconds without a byte, before it runs
         self.running_for: float | None = None  # seconds since it had all bytes
@@ -197,7 +197,7 @@ class RemoteRun:
                 return False
             try:
                 return self.waiting.travel.is_wanted()
-            except Exception:  # the vault is gone, for one: then nobody can use the result
+            except Exception:  # the vault is gone, for one: then the result is useless
                 return False
 
     def begin_answer(self, size: int) -> None:
@@ -236,9 +236,9 @@ class RemoteRun:
                 raise Unwanted
             return tempfile.TemporaryFile(dir=self._tasks[0].scratch)
 
-    def finish(self, told: Told) -> None:
+    def finish(self, answer: RunAnswer) -> None:
         with contextlib.suppress(InvalidStateError):  # it is over already
-            self.result.set_result(told)
+            self.result.set_result(answer)
 
     def fail(self, error: BaseException) -> None:
         with contextlib.suppress(InvalidStateError):  # it is over already
@@ -255,8 +255,8 @@ class RemoteRun:
                     stream.close()
 
 
-def inline_told(message: Message, seconds: float) -> Told:
+def read_inline_answer(message: Message, seconds: float) -> RunAnswer:
     """An answer that came with its announcement; BadFrame if it is not what was announced."""
     if hashlib.sha256(message.bulk).hexdigest() != message.text("sha256"):
         raise BadFrame("an answer with another hash than announced")
-    return Told(message, InlineBulk(message.bulk), seconds)
+    return RunAnswer(message, InlineBulk(message.bulk), seconds)

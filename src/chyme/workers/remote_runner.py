@@ -27,7 +27,7 @@ from chyme.workers.estimates import Estimates
 from chyme.workers.fabric import Fabric
 from chyme.workers.known_workers import KnownWorker
 from chyme.workers.remote_config import RemoteConfig
-from chyme.workers.remote_run import RemoteRun, Told, Unwanted, Waiting
+from chyme.workers.remote_run import RemoteRun, RunAnswer, Unwanted, Waiting
 from chyme.workers.run_watch import RunWatch
 from chyme.workers.wire import ask_subject, give_subject
 from chyme.workers.work_line import LIVE_SECONDS, WorkLine
@@ -89,7 +89,7 @@ class RemoteRunner:
         self._places = places
         self._is_private = is_private
         self._on_change = on_change
-        self._told_change = 0.0
+        self._change_reported = 0.0
         self._line = WorkLine(fabric, config, places)
         self._watch = RunWatch(self._line, fabric, config, self.coordinator)
         requests = WorkerRequests(self._line, fabric, config, on_change)
@@ -100,7 +100,7 @@ class RemoteRunner:
         self._fabric.spawn(self._watch.run())
 
     def close(self) -> None:
-        """Stop: everything that waits or runs elsewhere fails with a ChymeError, and workers are told."""
+        """Stop: everything that waits or runs elsewhere fails with a ChymeError, and workers are informed."""
         if self._line.closed:
             return
         waiting, runs = self._line.close()
@@ -135,7 +135,7 @@ class RemoteRunner:
         def run_here() -> list[Output]:
             return self._measured_run(task, family, limits, on_progress, on_start)
 
-        return self._run_somewhere(entry, run_here, lambda told: _read_result(told, task, declared.outputs))
+        return self._run_somewhere(entry, run_here, lambda answer: _read_result(answer, task, declared.outputs))
 
     def run_many(
         self, tasks: Sequence[Task], family: str, limits: Limits, on_start: Callable[[], None] | None = None
@@ -179,7 +179,7 @@ class RemoteRunner:
         finally:
             self._line.end_here(family)
 
-    def _run_somewhere(self, entry: Waiting, here: Callable[[], T], read: Callable[[Told], T]) -> T:
+    def _run_somewhere(self, entry: Waiting, here: Callable[[], T], read: Callable[[RunAnswer], T]) -> T:
         first: _Blamed | None = None
         while True:
             run = self._await_place(entry)
@@ -211,12 +211,12 @@ class RemoteRunner:
             self._fabric.loop.call_soon_threadsafe(self._watch.wake.set)
         return entry.place.result()
 
-    def _await_result(self, run: RemoteRun, entry: Waiting, read: Callable[[Told], T]) -> T:
+    def _await_result(self, run: RemoteRun, entry: Waiting, read: Callable[[RunAnswer], T]) -> T:
         """What the worker made; _Blamed for a failure that may be the worker's own."""
         worker, file = run.worker, entry.tasks[0].file
         try:
-            told = run.result.result()
-            made = read(told)
+            answer = run.result.result()
+            made = read(answer)
         except DigestError as error:
             if error.category in FREE_ONCE:
                 self._blame(worker, entry, str(error.category))
@@ -239,7 +239,7 @@ class RemoteRunner:
             self._end(run)
         with self._line.lock:
             worker.succeed()
-        self.estimates.learn(entry.digester, file.mime, told.seconds / worker.slowness)
+        self.estimates.learn(entry.digester, file.mime, answer.seconds / worker.slowness)
         return made
 
     def _blame(self, worker: KnownWorker, entry: Waiting, reason: str) -> None:
@@ -257,8 +257,8 @@ class RemoteRunner:
         if not run.answered_inline:
             self._fabric.spawn(self._tell(run, "have"))
         now = time.monotonic()
-        if now - self._told_change >= CHANGE_SECONDS:
-            self._told_change = now
+        if now - self._change_reported >= CHANGE_SECONDS:
+            self._change_reported = now
             self._on_change()
 
     # For the scheduler and the status
@@ -328,12 +328,12 @@ class RemoteRunner:
         await self._fabric.publish(subject, {"kind": what, "run": run.run_id, "key": run.key})
 
 
-def _read_result(told: Told, task: Task, outputs: Collection[str]) -> list[Output]:
+def _read_result(answer: RunAnswer, task: Task, outputs: Collection[str]) -> list[Output]:
     """The outputs of a run, checked as those of a child are; a DigestError or BadFrame otherwise."""
-    header = told.message.header
+    header = answer.message.header
     match header.get("result"):
         case "outputs":
-            return decode_outputs(header.get("outputs"), tuple(outputs), told.bulk)
+            return decode_outputs(header.get("outputs"), tuple(outputs), answer.bulk)
         case "error":
             return _raise(task_errors.rebuild_error(task, header))
         case "full":

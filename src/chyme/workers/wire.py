@@ -1,6 +1,6 @@
 """Messages between a coordinator and its workers: a JSON header and the bytes it describes.
 
-Both sides check everything they read: a worker may be hostile, and so may whoever pretends to be a coordinator.
+Both sides check everything they read: a worker may be hostile, and so may a process that pretends to be a coordinator.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from chyme.core.children.frames import BadFrame, encode_header, parse
 WIRE = 1  # increase it when messages change: workers that speak another version get no work
 PIECE = 256 << 10  # bytes of a file, of inputs or of an answer in one message
 MAX_HEADER = 512 << 10
-MAX_MESSAGE = 1 << 20  # what NATS carries unless it is told otherwise
+MAX_MESSAGE = 1 << 20  # what NATS carries unless it is configured otherwise
 
 _SIZE = struct.Struct("!I")
 _TOKEN = re.compile(r"[A-Za-z0-9_-]{1,128}")

@@ -20,7 +20,7 @@ WAIT_SECONDS = 5.0  # for a worker, where nothing that may travel runs here
 
 
 class PutDown(ChymeError):
-    """The task waits for nobody any more: it goes back to the queue, and costs nothing."""
+    """The task stops waiting: it goes back to the queue, and costs nothing."""
 
 
 class WorkLine:
@@ -69,7 +69,7 @@ class WorkLine:
                     self._move_home(entry)
 
     def close(self) -> tuple[list[Waiting], list[RemoteRun]]:
-        """Let nobody in any more. Returns who waited, and what runs."""
+        """Accept no more tasks. Returns those that waited, and the runs."""
         with self.lock:
             self.closed = True
             waiting, self.waiting = self.waiting, []

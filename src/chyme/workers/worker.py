@@ -13,19 +13,20 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from secrets import token_hex
-from typing import Any, Protocol
+from typing import Any
 
 from chyme import __version__, digesters
 from chyme.core.children.frames import BadFrame
 from chyme.errors import ChymeError
 from chyme.workers.abilities import abilities_of, explain_misfits, find_fitting
-from chyme.workers.fabric import Fabric, FabricAway, NobodyThere
+from chyme.workers.fabric import Fabric, FabricAway, NoListener
+from chyme.workers.known_coordinator import KnownCoordinator, VaultChildren
 from chyme.workers.scratch_root import ScratchRoot
 from chyme.workers.travelling_config import identity_of, merge
 from chyme.workers.wire import WIRE, Message, ask_subject, give_subject, is_token, want_subject
-from chyme.workers.worker_run import ORPHAN_SECONDS, Children, RunOrder, WorkerRun
+from chyme.workers.worker_run import ORPHAN_SECONDS, RunOrder, WorkerRun
 
 log = logging.getLogger(__name__)
 
@@ -36,13 +37,9 @@ TICK_SECONDS = 0.5
 ASK_SECONDS = 5.0
 
 
-class VaultChildren(Children, Protocol):
-    def close(self) -> None: ...
-
-
 @dataclass(frozen=True)
 class WorkerConfig:
-    """What a worker is told at its start."""
+    """The configuration of a worker, fixed at its start."""
 
     name: str
     places: int
@@ -56,27 +53,6 @@ class WorkerConfig:
     grace_seconds: float = 30.0
 
 
-@dataclass
-class _Coordinator:
-    """A coordinator that was heard of."""
-
-    vault: str
-    id: str
-    heard: float
-    wants: bool = False  # it has work, as far as we know
-    config_id: str = ""  # of the configuration that our abilities were computed with
-    abilities: dict[str, str] = field(default_factory=dict)
-    misfits: dict[str, str] = field(default_factory=dict)
-    children: VaultChildren | None = None
-    introduced: float = 0.0  # when it was last told about us
-    foreign: bool = False  # it speaks another version
-
-    @property
-    def has_work(self) -> bool:
-        """Whether it is worth asking for work, as far as we know."""
-        return self.wants and bool(self.abilities) and not self.foreign
-
-
 class Worker:
     """One process that works for others."""
 
@@ -88,8 +64,8 @@ class Worker:
         self._scratch = scratch
         self._host = socket.gethostname()
         self._guard = threading.Lock()
-        self._coordinators: dict[tuple[str, str], _Coordinator] = {}
-        self._runs: dict[str, tuple[WorkerRun, _Coordinator]] = {}
+        self._coordinators: dict[tuple[str, str], KnownCoordinator] = {}
+        self._runs: dict[str, tuple[WorkerRun, KnownCoordinator]] = {}
         self._rotation: list[tuple[str, str]] = []
         self._room = 0
         self._draining = False
@@ -172,7 +148,7 @@ class Worker:
             if known is None:
                 if len(self._coordinators) >= 1000:
                     return
-                known = self._coordinators[vault, coordinator_id] = _Coordinator(vault, coordinator_id, 0.0)
+                known = self._coordinators[vault, coordinator_id] = KnownCoordinator(vault, coordinator_id, 0.0)
                 self._rotation.append((vault, coordinator_id))
             known.heard, known.wants = time.monotonic(), wants
         self._wake.set()
@@ -215,7 +191,7 @@ class Worker:
                 log.exception("the worker stumbles")
 
     async def _look_after_runs(self) -> None:
-        """Signs of life, and an end for runs of which nobody hears any more."""
+        """Send signs of life, and stop runs whose coordinator is silent."""
         loop = asyncio.get_running_loop()
         self._room = await loop.run_in_executor(None, self._scratch.free_bytes)
         now = time.monotonic()
@@ -239,7 +215,7 @@ class Worker:
         if coordinator.children is not None:
             threading.Thread(target=coordinator.children.close, name="chyme-forget", daemon=True).start()
 
-    async def _beat(self, coordinator: _Coordinator) -> None:
+    async def _beat(self, coordinator: KnownCoordinator) -> None:
         with self._guard:
             mine = [run for run, its in self._runs.values() if its is coordinator and not run.delivered]
         rows = [[run.order.run_id, run.order.key, run.fraction, run.running, run.kept_size] for run in mine]
@@ -258,7 +234,7 @@ class Worker:
         if not answer.flag("known"):
             coordinator.introduced = 0.0
 
-    async def _ask(self, coordinator: _Coordinator, header: dict[str, object], bulk: bytes = b"") -> Message:
+    async def _ask(self, coordinator: KnownCoordinator, header: dict[str, object], bulk: bytes = b"") -> Message:
         subject = ask_subject(coordinator.vault, coordinator.id, self._config.name)
         free = {"free": self._free_places(), "room": self._room}
         return await self._fabric.request(
@@ -266,7 +242,7 @@ class Worker:
         )
 
     async def _ask_for(
-        self, run: WorkerRun, coordinator: _Coordinator, header: dict[str, object], bulk: bytes
+        self, run: WorkerRun, coordinator: KnownCoordinator, header: dict[str, object], bulk: bytes
     ) -> Message:
         """The same for a run. What the answer means for signs of life is noted here, in the order of messages."""
         answer = await self._ask(coordinator, header, bulk)
@@ -289,12 +265,12 @@ class Worker:
             coordinator.introduced = now
             try:
                 await self._say_hello(coordinator)
-            except NobodyThere:
+            except NoListener:
                 coordinator.wants = False
             except (FabricAway, BadFrame) as error:
-                log.debug("a coordinator of %s was not told: %s", coordinator.vault, error)
+                log.debug("no introduction to a coordinator of %s: %s", coordinator.vault, error)
 
-    async def _say_hello(self, coordinator: _Coordinator) -> None:
+    async def _say_hello(self, coordinator: KnownCoordinator) -> None:
         for _ in range(2):
             answer = await self._ask(
                 coordinator,
@@ -316,7 +292,7 @@ class Worker:
             loop = asyncio.get_running_loop()
             await loop.run_in_executor(None, self._adapt, coordinator, answer)
 
-    def _adapt(self, coordinator: _Coordinator, welcome: Message) -> None:
+    def _adapt(self, coordinator: KnownCoordinator, welcome: Message) -> None:
         """Find out what of a vault's work this machine can do with the vault's configuration."""
         travelled = welcome.header.get("config")
         config = merge(self._config.config, travelled)
@@ -337,7 +313,7 @@ class Worker:
         )
 
     async def _claim(self) -> None:
-        """Ask coordinators for work, one after the other, until no place is free or nobody has any."""
+        """Ask coordinators for work, one after the other, until no place is free or none has any."""
         while self._free_places() > 0 and self._fabric.connected:
             coordinator = self._next_coordinator()
             if coordinator is None:
@@ -354,7 +330,7 @@ class Worker:
                 coordinator.wants = False
                 log.debug("no work from a coordinator of %s: %s", coordinator.vault, error)
 
-    def _next_coordinator(self) -> _Coordinator | None:
+    def _next_coordinator(self) -> KnownCoordinator | None:
         """The next one that wants something, in turn."""
         with self._guard:
             for position, key in enumerate(self._rotation):
@@ -364,7 +340,7 @@ class Worker:
                     return coordinator
         return None
 
-    def _begin(self, coordinator: _Coordinator, order: RunOrder) -> None:
+    def _begin(self, coordinator: KnownCoordinator, order: RunOrder) -> None:
         children = coordinator.children
         if children is None or order.digester not in coordinator.abilities:
             raise BadFrame("work that was never offered")
@@ -380,13 +356,13 @@ class Worker:
             self._runs[order.run_id] = (run, coordinator)
         threading.Thread(target=self._work, args=(run, coordinator), name="chyme-run", daemon=True).start()
 
-    def _may_claim(self, coordinator: _Coordinator) -> bool:
-        """Whether the next run may come from the same coordinator: it is nobody else's turn."""
+    def _may_claim(self, coordinator: KnownCoordinator) -> bool:
+        """Whether the next run may come from the same coordinator: no other has work."""
         with self._guard:
             others = [known for known in self._coordinators.values() if known is not coordinator]
             return not self._draining and self._room > 0 and not any(known.has_work for known in others)
 
-    def _work(self, run: WorkerRun, coordinator: _Coordinator) -> None:
+    def _work(self, run: WorkerRun, coordinator: KnownCoordinator) -> None:
         try:
             run.work()
             if run.next_order is not None:  # it begins before its place counts as free
@@ -401,7 +377,7 @@ class Worker:
             with contextlib.suppress(RuntimeError):  # the loop has ended
                 self._fabric.loop.call_soon_threadsafe(self._wake.set)
 
-    async def _leave(self, coordinators: list[_Coordinator]) -> None:
+    async def _leave(self, coordinators: list[KnownCoordinator]) -> None:
         for coordinator in coordinators:
             with contextlib.suppress(FabricAway, BadFrame):
                 await self._ask(coordinator, {"kind": "leave", "gone": True})

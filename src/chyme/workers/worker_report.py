@@ -1,4 +1,4 @@
-"""What people are told about the workers of a vault: who is there, what each does, and why some get no work."""
+"""What is reported about the workers of a vault: who is there, what each does, and why some get no work."""
 
 from __future__ import annotations
 
@@ -184,4 +184,4 @@ def _misfit(worker: WorkerReport, digester: str) -> str:
     """Why this worker does not make it."""
     if worker.state is not WorkerState.LIVE:
         return str(worker.state)
-    return worker.misfits.get(digester, "has not told yet what it can make")
+    return worker.misfits.get(digester, "has not reported yet what it can make")

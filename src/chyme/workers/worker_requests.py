@@ -12,7 +12,7 @@ from chyme.core.children.frames import BadFrame
 from chyme.errors import ChymeError, WorkerLost
 from chyme.workers.fabric import Fabric, FabricAway
 from chyme.workers.remote_config import RemoteConfig
-from chyme.workers.remote_run import RemoteRun, Told, Unwanted, inline_told
+from chyme.workers.remote_run import RemoteRun, RunAnswer, Unwanted, read_inline_answer
 from chyme.workers.wire import PIECE, WIRE, Message, give_subject, is_token
 from chyme.workers.work_line import PutDown, WorkLine
 
@@ -65,10 +65,10 @@ class WorkerRequests:
             return {"kind": "foreign", "wire": WIRE}
         fits: frozenset[str] = frozenset()
         if message.text("config", 64) == self._config.config_id:
-            told = message.texts("abilities")
+            offered = message.texts("abilities")
             known = self._config.digesters
             fits = frozenset(
-                digester for digester in told if digester in known and known[digester].ability == told[digester]
+                digester for digester in offered if digester in known and known[digester].ability == offered[digester]
             )
         with self._line.lock:
             worker = self._line.workers.add(name, instance)
@@ -124,7 +124,7 @@ class WorkerRequests:
         for run, fraction, running, kept in heard:
             if not run.is_wanted():
                 stop.append(run.run_id)
-                run.fail(PutDown("nobody wants its result any more"))  # nor is it the worker's fault
+                run.fail(PutDown("its result is not wanted any more"))  # nor is it the worker's fault
                 continue
             run.silent = 0.0
             if running and run.running_for is None:
@@ -182,7 +182,7 @@ class WorkerRequests:
         try:
             if message.flag("inline"):
                 run.answered_inline = True
-                run.finish(inline_told(message, seconds))
+                run.finish(read_inline_answer(message, seconds))
                 return {"kind": "have it"}
             if not run.answer_begun:
                 run.begin_answer(size)
@@ -201,7 +201,7 @@ class WorkerRequests:
             sha256 = await self._pull(run, "answer", size, run.add_to_answer)
             if sha256 != message.text("sha256"):
                 raise BadFrame("an answer with another hash than announced")
-            run.finish(Told(message, run.answer_bulk(size), seconds))
+            run.finish(RunAnswer(message, run.answer_bulk(size), seconds))
         except FabricAway:
             run.fail(WorkerLost(f"the worker {run.worker.name} vanished with its answer"))
         except (BadFrame, Unwanted) as error:
@@ -252,5 +252,5 @@ class WorkerRequests:
             if worker is not None and message.flag("gone"):
                 self._line.workers.remove(worker)
         for run in runs:
-            run.fail(PutDown("its worker was told to end"))
+            run.fail(PutDown("its worker was asked to end"))
         return {"kind": "bye"}

@@ -27,7 +27,7 @@ log = logging.getLogger(__name__)
 
 STALL_SECONDS = 60.0  # a transfer that does not move for so long is given up
 ORPHAN_SECONDS = 20.0  # without a word of its coordinator for so long, a run is stopped
-ANSWER_SECONDS = 600.0  # an answer that nobody takes for so long is dropped
+ANSWER_SECONDS = 600.0  # an answer that is not fetched for so long is dropped
 INLINE = 192 << 10  # answers up to this size go with their announcement
 KEEP_SECONDS = 30.0  # between two copies of what the digester keeps
 RETRY_SECONDS = 1.0
@@ -153,7 +153,7 @@ class WorkerRun:
         return self._stopped.is_set()
 
     def work(self) -> None:
-        """Do everything. Raises nothing: what goes wrong is told to the coordinator, or does not matter any more."""
+        """Do everything. Raises nothing: what goes wrong is reported to the coordinator, or does not matter now."""
         try:
             self._work()
         except Stopped:
@@ -285,8 +285,8 @@ class WorkerRun:
         header: dict[str, object] = {**answer, "kind": "done", "seconds": seconds, "size": size}
         if size <= INLINE and len(encode_header(header)) <= INLINE:
             data = b"".join(bulk)
-            told = {**header, "inline": True, "sha256": hashlib.sha256(data).hexdigest(), "claim": self._may_claim()}
-            taken = self._patient_ask(told, ANSWER_SECONDS, data)
+            report = {**header, "inline": True, "sha256": hashlib.sha256(data).hexdigest(), "claim": self._may_claim()}
+            taken = self._patient_ask(report, ANSWER_SECONDS, data)
             following = taken.header.get("next")
             if isinstance(following, dict):
                 self.next_order = Message(following, taken.bulk)
@@ -297,12 +297,12 @@ class WorkerRun:
                 stream.write(data)
                 digest.update(data)
         bulk.clear()
-        told = {**header, "inline": False, "sha256": digest.hexdigest()}
+        report = {**header, "inline": False, "sha256": digest.hexdigest()}
         deadline = time.monotonic() + ANSWER_SECONDS
         while not self._taken.is_set() and time.monotonic() < deadline:
-            if self._patient_ask(told, ANSWER_SECONDS).kind != "wait":
+            if self._patient_ask(report, ANSWER_SECONDS).kind != "wait":
                 return
-            told["again"] = True
+            report["again"] = True
             self._taken.wait(5.0)
 
     def piece(self, what: str, offset: int) -> bytes:

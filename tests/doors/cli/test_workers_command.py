@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
-from made_up_worker import HOST, LoopbackNats, loopback_nats, made_up_worker
+from loopback_nats import LoopbackNats, loopback_nats
+from made_up_worker import HOST, made_up_worker
 from running_chyme import SAMPLES
 from waiting import wait_until
 

@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
-from made_up_worker import HOST, LoopbackNats, MadeUpWorker, loopback_nats, made_up_worker
+from loopback_nats import LoopbackNats, loopback_nats
+from made_up_worker import HOST, MadeUpWorker, made_up_worker
 from prometheus_client.parser import text_string_to_metric_families
 from running_chyme import SAMPLES
 from two_vaults import add_people, answers_of, sign_in, stranger, two_vaults
@@ -107,7 +108,7 @@ def test_a_worker_is_described_with_what_it_does_now(site: Site) -> None:
 
 
 def test_without_nats_the_status_and_the_page_say_why(site: Site) -> None:
-    site.nats.stop()
+    site.nats.kill()
     wait_until(lambda: not site.workers()["connected"])
     found = site.workers()
     assert found["problem"]

@@ -9,7 +9,17 @@ from sqlite3 import Connection
 from chyme.core.pipeline.output_updates import update_document
 from chyme.core.pipeline.plan import with_siblings
 from chyme.core.pipeline.registry_rules import Rules
-from chyme.core.store import artifacts, digests, documents, events, file_requests, files, outdated_digests, text_places
+from chyme.core.store import (
+    artifacts,
+    digest_resets,
+    digests,
+    documents,
+    events,
+    file_requests,
+    files,
+    outdated_digests,
+    text_places,
+)
 from chyme.core.store.sqlite.database import Database
 from chyme.errors import Category
 from chyme.model import Again, Digest, File, Kind, Mode, Status
@@ -48,10 +58,10 @@ def make_again(db: Connection, rules: Rules, file_id: int, again: Again, now: st
     match again.mode:
         case Mode.RESET:
             changed = reset(db, rules, file, outputs, again.priority, now)
-            digests.mark_asked(db, file_id, changed)
+            digest_resets.mark_asked(db, file_id, changed)
             count = len(changed)
         case Mode.RETRY:
-            count = digests.retry_failed(db, [file_id], outputs, now, again.priority) if outputs else 0
+            count = digest_resets.retry_failed(db, [file_id], outputs, now, again.priority) if outputs else 0
         case Mode.OUTDATED:
             count = outdated_digests.requeue(db, file_id, _outdated(db, rules, file_id, outputs), now)
     if count:
@@ -65,7 +75,7 @@ def reset(db: Connection, rules: Rules, file: File, outputs: Iterable[str], prio
     Captures stay until they are replaced, and so does everything made from them.
     """
     kept = rules.kept_by_reset(digests.of_file(db, file.id))
-    changed = digests.reset(db, file.id, outputs, priority, now, kept)
+    changed = digest_resets.reset(db, file.id, outputs, priority, now, kept)
     deleted = [name for name in changed if name not in kept]
     for name in changed:
         if name in deleted:

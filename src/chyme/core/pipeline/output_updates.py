@@ -14,7 +14,7 @@ from chyme.core.pipeline.digest_state import Verdict
 from chyme.core.pipeline.document_state import KEPT_SUFFIX, compute_state, page_count
 from chyme.core.pipeline.recorders import Completion
 from chyme.core.pipeline.registry_rules import Rules
-from chyme.core.store import artifacts, digests, documents, events, text_places
+from chyme.core.store import artifacts, digest_resets, digests, documents, events, text_places
 from chyme.core.store.artifacts import PackedArtifact, pack
 from chyme.core.store.models import calls, fallbacks, providers
 from chyme.digester import Digester
@@ -154,11 +154,11 @@ def requeue_readers(db: Connection, rules: Rules, file: File, name: str, changed
     if not readers:
         return
     if changed:
-        digests.cascade(db, file.id, readers, now)
+        digest_resets.cascade(db, file.id, readers, now)
         return
-    digests.wake(db, file.id, readers, now)
+    digest_resets.wake(db, file.id, readers, now)
     if name in rules.optional_readers:
-        digests.cascade(db, file.id, _made_from_older(db, rules, file, name), now)
+        digest_resets.cascade(db, file.id, _made_from_older(db, rules, file, name), now)
 
 
 def _made_from_older(db: Connection, rules: Rules, file: File, name: str) -> list[str]:

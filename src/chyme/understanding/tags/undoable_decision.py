@@ -9,7 +9,7 @@ from dataclasses import replace
 from sqlite3 import Connection
 
 from chyme.core.pipeline.recorders import RefreshNames
-from chyme.core.store import digests, documents, events
+from chyme.core.store import digest_resets, documents, events
 from chyme.core.vectors import pack_vector, unpack_vector
 from chyme.model import TagVector
 from chyme.understanding.description import describe
@@ -138,7 +138,7 @@ class Decision:
         for name in sorted({tag for rule in rules for tag in rule if isinstance(tag, str)}):
             file_without_vector = tags.find_file_without_vector(self._db, name)
             if file_without_vector is not None:
-                digests.cascade(self._db, file_without_vector, (TAG_EMBEDDINGS,), self.now)
+                digest_resets.cascade(self._db, file_without_vector, (TAG_EMBEDDINGS,), self.now)
 
     def _remember(self, file_id: int) -> None:
         if file_id not in self._files and documents.of_file(self._db, file_id) is not None:
