@@ -7,10 +7,12 @@ import sqlite3
 from concurrent.futures import ThreadPoolExecutor
 from inspect import unwrap
 from pathlib import Path
+from typing import Any
 
 import pytest
 from embedded_files import add_file
 
+from chyme.core.store.sqlite.damage import refuse_foreign
 from chyme.core.store.sqlite.database import FILE_NAME, Database, _apply, connect, file_system_of, migrations
 from chyme.errors import VaultError
 
@@ -73,6 +75,26 @@ def test_a_file_that_is_no_database_is_refused_with_an_explanation(tmp_path: Pat
     (tmp_path / FILE_NAME).write_text("this is not a database, whatever its name says" * 100)
     with pytest.raises(VaultError, match="does not begin like a database"):
         Database(tmp_path)
+
+
+def test_a_database_that_another_process_is_just_making_is_not_taken_for_a_damaged_one(tmp_path: Path) -> None:
+    path = tmp_path / "vault.db"
+    with contextlib.closing(connect(path)):
+        pass
+
+    class Slow(sqlite3.Connection):
+        """Between two of its statements, another process makes the tables."""
+
+        def execute(self, sql: str, *parameters: Any) -> sqlite3.Cursor:
+            cursor = super().execute(sql, *parameters)
+            if "user_version" in sql:
+                found = cursor.fetchall()
+                Database(tmp_path).close()
+                return super().execute(f"SELECT {found[0][0]}")
+            return cursor
+
+    with contextlib.closing(sqlite3.connect(path, factory=Slow)) as db:
+        refuse_foreign(db, path, "migrations")
 
 
 def test_network_file_systems_are_known_by_their_mount() -> None:

@@ -167,7 +167,7 @@ class WorkerRequests:
         with self._line.lock:
             worker = self._line.workers.find(name, instance)
             run = self._line.find_run(name, instance, message.text("run"), message.text("key"))
-            if run is None:
+            if run is None or run.answered_inline:
                 self._line.late_answers += 1
                 if worker is not None:
                     worker.late += 1

@@ -103,8 +103,12 @@ def refuse_lost(path: Path) -> None:
 
 def refuse_foreign(db: sqlite3.Connection, path: Path, schema: str) -> None:
     """Raise an error for another application's database, without changing even its journal mode."""
-    version = int(db.execute("PRAGMA user_version").fetchone()[0])
-    tables = {str(row[0]) for row in db.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
+    db.execute("BEGIN")  # both are of the same moment: another process may be making the tables
+    try:
+        version = int(db.execute("PRAGMA user_version").fetchone()[0])
+        tables = {str(row[0]) for row in db.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
+    finally:
+        db.rollback()
     own = {name for name in tables if not name.startswith("sqlite_")}
     missing = REQUIRED_TABLES[schema] - own
     if (version == 0 and not own) or (version > 0 and not missing):
