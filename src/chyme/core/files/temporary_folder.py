@@ -1,8 +1,8 @@
-"""A folder for an external program and its files that disappears when this process ends, however it ends.
+"""Folders in the system's temporary folder that do not stay behind when this process is killed.
 
-It lies in the system's temporary folder, because the scratch folder of a task goes with the task and may not be
-reachable by path. This process holds a lock on it. When the process dies, a waiting shell removes the folder; if that
-shell dies too, the next start removes every folder that is not locked.
+This process holds a lock on each. If it is killed, the next process that makes such a folder removes every one that is
+not locked. The folder of an external program also disappears at once: a waiting shell removes it. It does not lie in
+the scratch folder of a task, which goes with the task and may not be reachable by path.
 """
 
 from __future__ import annotations
@@ -25,8 +25,25 @@ for _ in 1 2 3 4 5; do sleep 1; [ -e "$1" ]; back=$?; rm -rf -- "$@"; [ $back = 
 Beside = Callable[[Path], Iterable[Path]]  # the files that a program keeps outside its folder
 
 
+class LockedFolder:
+    """A folder of this process for its children."""
+
+    def __init__(self, prefix: str, run_as: tuple[int, int] | None = None) -> None:
+        """`run_as`: user and group of the children, who then own the folder."""
+        parent = Path(tempfile.gettempdir())
+        _remove_abandoned(parent, prefix, lambda _folder: (), run_as)
+        self.path, self._lock = _create_locked(parent, prefix)
+
+    def remove(self) -> None:
+        """Remove the folder and everything in it, after the children that used it have ended."""
+        shutil.rmtree(self.path, ignore_errors=True)
+        lock, self._lock = self._lock, -1
+        if lock >= 0:
+            os.close(lock)
+
+
 class TemporaryFolder:
-    """The folder of one process, and the files outside it that go with it."""
+    """The folder of an external program, and the files outside it that go with it."""
 
     def __init__(self, prefix: str, beside: Beside = lambda _folder: ()) -> None:
         parent = _temporary_parent()
@@ -88,12 +105,13 @@ def _create_locked(parent: Path, prefix: str) -> tuple[Path, int]:
         os.close(lock)  # another process removed it before we had the lock
 
 
-def _remove_abandoned(parent: Path, prefix: str, beside: Beside) -> None:
-    """Remove this user's folders that no running process has locked."""
+def _remove_abandoned(parent: Path, prefix: str, beside: Beside, run_as: tuple[int, int] | None = None) -> None:
+    """Remove the folders of this user and of its children that no running process has locked."""
+    owners = {os.geteuid(), *([run_as[0]] if run_as and os.geteuid() == 0 else [])}
     for path in parent.glob(f"{prefix}*"):
         try:
             status = path.lstat()
-            if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid():
+            if not stat.S_ISDIR(status.st_mode) or status.st_uid not in owners:
                 continue
             lock = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
         except OSError:

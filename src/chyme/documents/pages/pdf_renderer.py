@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -17,6 +16,7 @@ from chyme.core.bounding_boxes import repair_box
 from chyme.core.children.places import Family
 from chyme.core.children.runner import NOBODY, Runner
 from chyme.core.children.task import Task
+from chyme.core.files.temporary_folder import LockedFolder
 from chyme.core.files.vault_folder import Vault, stamp_of
 from chyme.core.store import digests, documents, files, text_places
 from chyme.core.store.sqlite.database import Database
@@ -92,7 +92,7 @@ class PdfPageRenderer:
         self._running: dict[_Key, Future[bytes]] = {}
         self._failed: dict[tuple[str, int], tuple[float, str]] = {}  # until when it is not tried again, and why
         self._runner: Runner | None = None
-        self._scratch: tempfile.TemporaryDirectory[str] | None = None
+        self._scratch: LockedFolder | None = None
         self._closed = False
         self.waiting = 0  # requests that wait for a page of this vault
         self.drawings = 0  # how often the child was asked
@@ -172,7 +172,7 @@ class PdfPageRenderer:
         if runner is not None:
             runner.close()
         if scratch is not None:
-            scratch.cleanup()
+            scratch.remove()
 
     def _find_pdf(self, path: str, page: int) -> File:
         db = self._database.read()
@@ -241,15 +241,15 @@ class PdfPageRenderer:
 
     def _run(self, file: File, opened: int, request: Mapping[str, object]) -> Sequence[Output]:
         runner, scratch = self._ensure_runner()
-        task = Task(NAME, file, opened, (Upstream(REQUEST, json.dumps(request)),), Path(scratch))
+        task = Task(NAME, file, opened, (Upstream(REQUEST, json.dumps(request)),), scratch)
         return runner.run(task, FAMILY, Limits(self._seconds, self._seconds, self._memory_bytes))
 
-    def _ensure_runner(self) -> tuple[Runner, str]:
+    def _ensure_runner(self) -> tuple[Runner, Path]:
         with self._lock:
             if self._closed:
                 raise TooBusy("the vault is being closed")
             if self._runner is None or self._scratch is None:
-                self._scratch = tempfile.TemporaryDirectory(prefix="chyme-drawing-")
+                self._scratch = LockedFolder("chyme-drawing-", self._run_as)
                 self._runner = Runner(
                     self._entry,
                     {"image_pixels": self._image_pixels},
@@ -257,7 +257,7 @@ class PdfPageRenderer:
                     import_from=self._import_from,
                     run_as=self._run_as,
                 )
-            return self._runner, self._scratch.name
+            return self._runner, self._scratch.path
 
 
 def _picture_from(path: str, page: int, outputs: Sequence[Output]) -> bytes:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import math
 import queue
-import tempfile
 import threading
 import time
 from array import array
@@ -19,6 +18,7 @@ from chyme.core.children.places import Family
 from chyme.core.children.runner import NOBODY, Runner
 from chyme.core.children.slot import CLOSED
 from chyme.core.children.task import Task
+from chyme.core.files.temporary_folder import LockedFolder
 from chyme.errors import ChildCrashed, ChymeError
 from chyme.model import Limits, Output, Upstream
 from chyme.models.embedding.embed_question import ENTRY, MODEL, NAME, QUESTION, VECTOR
@@ -74,7 +74,7 @@ class ChildQueryEmbedder:
         self._failed: dict[str, tuple[float, str]] = {}  # until when this model is not asked, and why
         self._thread: threading.Thread | None = None
         self._runner: Runner | None = None
-        self._scratch: tempfile.TemporaryDirectory[str] | None = None
+        self._scratch: LockedFolder | None = None
         self._closed = False
 
     @property
@@ -117,7 +117,7 @@ class ChildQueryEmbedder:
         for answer in unanswered:
             answer.set_result(QueryVector(None, CLOSED))
         if scratch is not None:
-            scratch.cleanup()
+            scratch.remove()
 
     def _recent_failure(self, model: str) -> QueryVector | None:
         until, why_not = self._failed.get(model, (0.0, ""))
@@ -177,19 +177,19 @@ class ChildQueryEmbedder:
         model, question = key
         runner, scratch = self._ensure_started()
         inputs = (Upstream(QUESTION, question), Upstream(MODEL, model))
-        task = Task(NAME, PERSON, None, inputs, Path(scratch))
+        task = Task(NAME, PERSON, None, inputs, scratch)
         limits = Limits(self._seconds, self._seconds, self._memory_bytes)
         try:
             return runner.run(task, FAMILY, limits)
         except ChildCrashed:  # perhaps it was ended for memory that others needed
             return runner.run(task, FAMILY, limits)
 
-    def _ensure_started(self) -> tuple[Runner, str]:
+    def _ensure_started(self) -> tuple[Runner, Path]:
         with self._lock:
             if self._closed:
                 raise ChymeError(CLOSED)
             if self._runner is None or self._scratch is None:
-                self._scratch = tempfile.TemporaryDirectory(prefix="chyme-questions-")
+                self._scratch = LockedFolder("chyme-questions-", self._run_as)
                 family = Family(1, self._memory_bytes, IDLE, memory_setting="embedding_memory_mb")
                 self._runner = Runner(
                     self._entry,
@@ -199,7 +199,7 @@ class ChildQueryEmbedder:
                     run_as=self._run_as,
                     copies=False,
                 )
-            return self._runner, self._scratch.name
+            return self._runner, self._scratch.path
 
 
 def _parse_outputs(outputs: Sequence[Output]) -> QueryVector:
