@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from loopback_nats import LoopbackNats, loopback_nats
 from made_up_worker import made_up_worker
-from playwright.sync_api import Page, expect
+from playwright.sync_api import APIResponse, Page, Route, expect
 from running_chyme import SAMPLES, RunningChyme
 from visiting import House, check_a11y, layout_shift, served
 
@@ -92,6 +92,34 @@ def test_the_page_says_when_nats_is_away_and_when_it_is_back(house: House, nats:
     expect(workers.get_by_role("status")).to_contain_text("Not connected to NATS")
     check_a11y(page)
     nats.start()
+    expect(workers).to_contain_text("Connected to NATS;")
+
+
+def test_an_answer_that_is_older_than_the_last_event_does_not_stay(
+    house: House, nats: LoopbackNats, page: Page
+) -> None:
+    held: list[tuple[Route, APIResponse]] = []
+
+    def hold_first(route: Route) -> None:
+        if held:
+            route.continue_()
+        else:
+            held.append((route, route.fetch()))
+
+    page.goto(f"{house.base}/activity")
+    workers = page.get_by_role("region", name="Workers", exact=True)
+    expect(workers).to_contain_text("Connected to NATS")
+    page.evaluate("addEventListener('chyme:status', (event) => { window.seen = event.detail.workers; }, true)")
+    page.route("**/ui/activity/workers", hold_first)
+    nats.kill()
+    while not held:
+        page.wait_for_timeout(50)
+    nats.start()
+    page.wait_for_function("() => window.seen && window.seen.connected")
+
+    route, older = held[0]
+    route.fulfill(response=older)
+
     expect(workers).to_contain_text("Connected to NATS;")
 
 

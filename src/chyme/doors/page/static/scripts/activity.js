@@ -52,16 +52,26 @@ function createRow(step, stepLabel) {
 }
 
 const parts = new Map([...document.querySelectorAll("[data-part]")].map((part) => [part.dataset.part, part]));
-const timers = new Map(); // name of a part → its planned refresh
+const timers = new Map(); // name of a part → its refresh, planned or under way
+const outdated = new Set(); // names of parts with an event since their refresh was asked for
 const refreshedAt = new Map(); // name of a part → milliseconds
 
 function refreshSoon(name, isNow = false) {
-  if (!parts.has(name) || timers.has(name)) return;
+  if (!parts.has(name)) return;
+  if (timers.has(name)) {
+    outdated.add(name); // what is on its way may be older than this event
+    return;
+  }
   const wait = isNow ? 0 : Math.max(300, (refreshedAt.get(name) || 0) + REFRESH_MS - performance.now());
   timers.set(name, setTimeout(async () => {
     refreshedAt.set(name, performance.now());
-    await refreshPart(parts.get(name), `/ui/activity/${name}`);
-    timers.delete(name);
+    outdated.delete(name);
+    try {
+      await refreshPart(parts.get(name), `/ui/activity/${name}`);
+    } finally {
+      timers.delete(name);
+      if (outdated.delete(name)) refreshSoon(name);
+    }
   }, wait));
 }
 
