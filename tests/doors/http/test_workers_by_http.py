@@ -117,6 +117,13 @@ def test_without_nats_the_status_and_the_page_say_why(site: Site) -> None:
     assert "Not connected to NATS" in site.http.get("/ui/activity/workers").text
 
 
+def test_where_workers_may_read_files_the_page_does_not_say_that_nothing_leaves_this_machine(site: Site) -> None:
+    for address in ("/activity", "/ui/activity/models"):
+        page = site.http.get(address).text
+        assert "Nothing leaves this machine" not in page
+        assert "may be read by the workers" in page
+
+
 def test_work_that_fits_no_worker_is_explained(site: Site) -> None:
     with made_up_worker(site.nats.url, VAULT, "shed", makes=frozenset({"image-ocr"})):
         found = site.workers()

@@ -1,4 +1,4 @@
-"""Set digests back to todo: resets, changed upstreams, retries. The only statements that make them due again."""
+"""Set digests back to todo: resets, changed upstreams, retries."""
 
 from __future__ import annotations
 

@@ -73,6 +73,7 @@ def _workers_context(app: App) -> dict[str, Any]:
 def _models_context(app: App) -> dict[str, Any]:
     return {
         "standings": app.spending.provider_statuses(),
+        "workers_may_read": app.workers_report() is not None,
         "chart": cost_bars(app.spending.call_totals("day", DAYS), now().date(), DAYS),
         "by_digester": app.spending.call_totals("digester", DAYS),
         "by_model": app.spending.call_totals("model", DAYS),
