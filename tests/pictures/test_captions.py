@@ -9,22 +9,30 @@ import pytest
 from upstreams import upstream
 
 from chyme.pictures.captions_without_model import (
-    PAGE_WORDS,
-    Scene,
+    Thing,
     compose_caption,
     count_text_words,
-    list_names,
+    list_things,
     plural,
     quote_words,
-    sort_of_picture,
     words_in,
 )
 from chyme.pictures.image_captioning import as_json
+from chyme.pictures.picture_types import PAGE_WORDS, Scene, exposure_value, type_of_picture
 from chyme.text.digest_text import extract_text
+
+RECEIPT = "Corner Shop\nmilk 1.20\nbread 2.35\ntotal 3.55\ncash 5.00\nchange 1.45"
+LETTER = "Dear Ada,\n" + "the glazier comes on Thursday and brings the panes. " * 4 + "\nKind regards,\nJürgen"
+DRAWN = {"drawn": True, "bright": True}
+PAPER = {"paper": True, "pale": True, "drawn": True}
+
+
+def named(*names: str) -> list[Thing]:
+    return [Thing(name) for name in names]
 
 
 def test_things_words_and_the_sort_of_picture_make_one_sentence() -> None:
-    text = compose_caption("photograph", ["person", "dog", "person"], "Harbour Street")
+    text = compose_caption("photograph", named("person", "dog", "person"), "Harbour Street")
     assert text == "A photograph of two people and a dog; it says “Harbour Street”."
 
 
@@ -33,10 +41,9 @@ def test_things_words_and_the_sort_of_picture_make_one_sentence() -> None:
     [
         ("picture", [], "", "blue", "A picture, mostly blue."),
         ("picture", [], "", None, "A picture."),
-        ("picture", [], "", "grey", "A picture."),
         ("plain red picture", [], "", "red", "A plain red picture."),
         ("photograph", ["apple"], "", "red", "A photograph of an apple."),
-        ("page of text", ["person"], "Dear Ada", None, "A page of text with a person; it says “Dear Ada”."),
+        ("page of text", ["person"], "Hello Ada", None, "A page of text with a person; it says “Hello Ada”."),
         ("screenshot", ["cat"], "", None, "A screenshot with a cat."),
         ("piece of text", [], "It works.", "white", "A piece of text; it says “It works.”"),
     ],
@@ -44,20 +51,38 @@ def test_things_words_and_the_sort_of_picture_make_one_sentence() -> None:
 def test_the_caption_contains_only_what_is_known(
     sort: str, names: list[str], words: str, colour: str | None, text: str
 ) -> None:
-    assert compose_caption(sort, names, words, colour) == text
+    assert compose_caption(sort, named(*names), words, (colour,) if colour else ()) == text
 
 
-def test_likely_things_are_named_with_doubt_and_only_if_nothing_is_sure() -> None:
-    assert compose_caption("picture", [], likely=["apple"]) == "A picture of what looks like an apple."
-    assert compose_caption("picture", ["dog"], likely=["apple"]) == "A picture of a dog."
+def test_things_that_are_not_sure_are_named_with_doubt() -> None:
+    assert compose_caption("picture", named("apple"), sure=False) == "A picture of what looks like an apple."
+    assert compose_caption("picture", named("dog")) == "A picture of a dog."
+
+
+def test_the_colour_and_the_position_are_told_where_they_are_shared() -> None:
+    car = Thing("car", "red", "lower left")
+    assert compose_caption("outdoor photograph", [car]) == "An outdoor photograph of a red car at the lower left."
+    assert list_things([car, Thing("car", "red", "right")]) == "two red cars"
+    assert list_things([car, Thing("car", "blue", "lower left")]) == "two cars at the lower left"
+    assert list_things([Thing("person", "", "in the middle")]) == "a person"
+
+
+def test_positions_are_left_out_of_a_long_list() -> None:
+    things = [Thing(name, position="left") for name in ("cup", "fork", "knife", "bowl")]
+    assert list_things(things) == "a cup, a fork, a knife and a bowl"
+    assert list_things(things[:1]) == "a cup on the left"
+
+
+def test_two_colours_are_told_where_nothing_else_is_known() -> None:
+    assert compose_caption("picture", [], colours=("green", "blue")) == "A picture, mostly green and blue."
 
 
 def test_things_are_counted_and_the_many_are_summed_up() -> None:
-    assert list_names(["dog"]) == "a dog"
-    assert list_names(["dog"] * 3) == "three dogs"
-    assert list_names(["bird"] * 13) == "13 birds"
-    assert list_names(["cat", "dog", "cat", "bus"]) == "two cats, a dog and a bus"
-    assert list_names(list("abcdefg")) == "an a, a b, a c, a d, an e and other things"
+    assert list_things(named("dog")) == "a dog"
+    assert list_things(named("dog") * 3) == "three dogs"
+    assert list_things(named("bird") * 13) == "13 birds"
+    assert list_things(named("cat", "dog", "cat", "bus")) == "two cats, a dog and a bus"
+    assert list_things(named(*"abcdefg")) == "an a, a b, a c, a d, an e and other things"
 
 
 @pytest.mark.parametrize(
@@ -126,8 +151,73 @@ def test_words_are_counted_without_marks_of_doubt() -> None:
     ],
 )
 def test_the_picture_is_called_only_what_is_sure(words: int, flags: dict[str, Any], sort: str) -> None:
-    camera = flags.pop("camera", False)
-    assert sort_of_picture(words, Scene(**flags), camera) == sort
+    details = {"camera": {"make": "Acme"}} if flags.pop("camera", False) else {}
+    assert type_of_picture("", words, Scene(**flags), details=details).name == sort
+
+
+@pytest.mark.parametrize(
+    ("text", "flags", "sort", "evidence"),
+    [
+        (RECEIPT, {"tall": True}, "receipt", ["words of a receipt: total, cash, change", "amounts: 1.20, 2.35, 3.55"]),
+        (RECEIPT.replace("total", "").replace("cash", ""), {"tall": True}, "picture", []),
+        (RECEIPT, {"photograph": True}, "photograph", []),
+        (LETTER, PAPER, "letter", ["greeting: Dear Ada,", "closing: kind regards,"]),
+        (LETTER.replace("Dear", "From"), PAPER, "page of text", []),
+        (
+            "oven valve pump tank",
+            DRAWN | {"ruled": True},
+            "diagram",
+            ["straight lines across and down", "4 words on it"],
+        ),
+        ("oven valve pump tank", DRAWN, "drawing or diagram", []),
+        (
+            "rain 10 20 30 40 50 2020 2021",
+            PAPER | {"ruled": True},
+            "chart",
+            ["straight lines across and down", "7 of 8 words on it are numbers"],
+        ),
+        ("File Edit View Help", DRAWN, "screenshot", ["labels of a program: file, edit, view, help"]),
+        ("File Edit View Help", {"photograph": True}, "photograph", []),
+    ],
+)
+def test_writing_and_drawings_are_told_apart_by_signs(
+    text: str, flags: dict[str, Any], sort: str, evidence: list[str]
+) -> None:
+    found = type_of_picture(text, count_text_words(text), Scene(**flags))
+    assert (found.name, list(found.evidence)) == (sort, evidence)
+
+
+def test_the_name_tells_a_screenshot_only_of_a_picture_that_is_drawn() -> None:
+    name = "Bildschirmfoto 2026-04-03 um 10.12.01.png"
+    assert type_of_picture("", 0, Scene(drawn=True), file_name=name).name == "screenshot"
+    assert type_of_picture("", 0, Scene(photograph=True), file_name=name).name == "photograph"
+
+
+@pytest.mark.parametrize(
+    ("flags", "exposure", "things", "sort"),
+    [
+        ({}, {"seconds": 0.002, "aperture": 8.0, "iso": 100}, [], "outdoor photograph"),
+        ({}, {"seconds": 0.04, "aperture": 2.0, "iso": 800}, [], "photograph"),
+        ({}, {"seconds": 0.04, "aperture": 2.0, "iso": 800}, ["couch"], "indoor photograph"),
+        ({}, {}, ["couch", "cat"], "indoor photograph"),
+        ({}, {}, ["car"], "outdoor photograph"),
+        ({}, {}, ["car", "couch"], "photograph"),
+        ({"sky": True, "greenery": True}, {}, [], "outdoor photograph"),
+        ({"sky": True}, {}, [], "photograph"),
+        ({"sky": True}, {}, ["laptop"], "photograph"),
+        ({"dark": True}, {}, ["bus"], "dark outdoor photograph"),
+    ],
+)
+def test_indoors_or_outdoors_is_told_where_the_signs_agree(
+    flags: dict[str, Any], exposure: dict[str, float], things: list[str], sort: str
+) -> None:
+    scene = Scene(photograph=True, **flags)
+    assert type_of_picture("", 0, scene, details={"exposure": exposure}, things=things).name == sort
+
+
+@pytest.mark.parametrize("exposure", [None, {}, {"seconds": 0, "aperture": 2, "iso": 100}, {"seconds": "1", "iso": 1}])
+def test_an_incomplete_exposure_tells_nothing(exposure: object) -> None:
+    assert exposure_value(exposure) is None
 
 
 def test_a_composed_caption_says_so() -> None:

@@ -62,10 +62,11 @@ def test_only_pictures_are_digested() -> None:
 def test_a_sentence_is_composed_from_things_words_and_the_sort_of_picture() -> None:
     source = source_of("hills.jpg", words="Har[?]bour\nStreet [?]", names=("person", "dog", "person"))
     assert content_of(ImageCaptioning(), source) == {
-        "text": "A photograph of two people and a dog; it says “Harbour Street”.",
+        "text": "An outdoor photograph of two people and a dog; it says “Harbour Street”.",
         "engine": "composed",
         "composed": True,
         "words": "Harbour Street",
+        "evidence": ["sky and greenery"],
     }
 
 
@@ -73,7 +74,7 @@ def test_a_sentence_is_composed_from_things_words_and_the_sort_of_picture() -> N
     ("scene", "text"),
     [
         ("blue.jpg", "A plain blue picture."),
-        ("hills.jpg", "A photograph, mostly blue."),
+        ("hills.jpg", "An outdoor photograph, mostly blue."),
         ("night.jpg", "A dark black-and-white picture."),
         ("diagram.jpg", "A drawing or diagram, mostly yellow."),
         ("stop.jpg", "A picture, mostly blue."),
@@ -81,15 +82,33 @@ def test_a_sentence_is_composed_from_things_words_and_the_sort_of_picture() -> N
 )
 def test_the_caption_is_composed_from_what_is_available(scene: str, text: str) -> None:
     content = content_of(ImageCaptioning(), source_of(scene))
+    content.pop("evidence", None)
     assert content == {"text": text, "engine": "composed", "composed": True}
+
+
+def test_things_are_told_with_their_colour_and_where_they_are() -> None:
+    sign = {"name": "car", "category": "vehicle", "confidence": 0.9, "box": [0.25, 0.2, 0.75, 0.3]}
+    objects = upstream("image-objects", json.dumps({"objects": [sign], "engine": "detector"}))
+    source = source_of("stop.jpg")
+    seen = replace(source, inputs={**source.inputs, "image-objects": objects})
+    assert content_of(ImageCaptioning(), seen)["text"] == "A picture of a red car at the top."
+
+
+def test_the_colour_in_a_persons_box_is_not_told_of_the_person() -> None:
+    for category in ("person", "human"):
+        thing = {"name": "person", "category": category, "confidence": 0.9, "box": [0.25, 0.2, 0.75, 0.3]}
+        objects = upstream("image-objects", json.dumps({"objects": [thing], "engine": "detector"}))
+        source = source_of("stop.jpg")
+        seen = replace(source, inputs={**source.inputs, "image-objects": objects})
+        assert content_of(ImageCaptioning(), seen)["text"] == "A picture of a person at the top."
 
 
 @pytest.mark.parametrize(
     ("confidence", "text"),
     [
-        (0.8, "A photograph of an apple."),
-        (None, "A photograph of an apple."),
-        (0.79, "A photograph of what looks like an apple."),
+        (0.8, "An outdoor photograph of an apple."),
+        (None, "An outdoor photograph of an apple."),
+        (0.79, "An outdoor photograph of what looks like an apple."),
     ],
 )
 def test_a_detector_that_is_not_sure_is_quoted_with_doubt(confidence: float | None, text: str) -> None:

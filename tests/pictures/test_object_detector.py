@@ -15,9 +15,9 @@ from PIL import Image, ImageDraw, ImageOps
 from chyme.errors import EngineUnavailable, UnreadableFile
 from chyme.models.weights.catalog import OBJECTS
 from chyme.models.weights.folder import path_of
-from chyme.pictures.captions_without_model import Scene
 from chyme.pictures.object_detector import DetectorSettings, detect, fingerprint, object_classes
-from chyme.pictures.scene import analyse_scene
+from chyme.pictures.picture_types import Scene
+from chyme.pictures.scene import analyse_scene, colour_in, read_pixels
 
 pytestmark = pytest.mark.slow
 
@@ -114,12 +114,12 @@ def test_the_fingerprint_changes_when_the_weights_appear(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
-        ("blue.jpg", Scene(plain=True, colour="blue")),
-        ("hills.jpg", Scene(photograph=True, colour="blue")),
+        ("blue.jpg", Scene(plain=True, colour="blue", colours=("blue",))),
+        ("hills.jpg", Scene(photograph=True, colour="blue", colours=("blue",), sky=True, greenery=True)),
         ("night.jpg", Scene(grey=True, pale=True, dark=True, colour="black")),
-        ("page.jpg", Scene(drawn=True, paper=True, grey=True, pale=True, bright=True, colour="white")),
-        ("diagram.jpg", Scene(drawn=True, bright=True, colour="yellow")),
-        ("stop.jpg", Scene(colour="blue")),
+        ("page.jpg", Scene(drawn=True, paper=True, grey=True, pale=True, bright=True, colour="white", tall=True)),
+        ("diagram.jpg", Scene(drawn=True, bright=True, colour="yellow", colours=("yellow",), ruled=True)),
+        ("stop.jpg", Scene(colour="blue", colours=("blue",), ruled=True)),
     ],
 )
 def test_the_sort_of_picture(name: str, expected: Scene) -> None:
@@ -185,6 +185,35 @@ def test_colours_have_their_common_names(rgb: tuple[int, int, int], colour: str)
     out = io.BytesIO()
     Image.new("RGB", (80, 80), rgb).save(out, "JPEG", quality=95)
     assert analyse_scene("c.jpg", out.getvalue()).colour == colour
+
+
+def test_an_object_has_a_colour_if_most_of_the_middle_of_its_box_has_it() -> None:
+    picture = Image.new("RGB", (200, 100), "white")
+    pen = ImageDraw.Draw(picture)
+    pen.rectangle((20, 20, 80, 80), fill=(200, 20, 20))
+    pen.rectangle((120, 20, 150, 80), fill=(40, 90, 200))
+    out = io.BytesIO()
+    picture.save(out, "JPEG", quality=95)
+    pixels = read_pixels("c.jpg", out.getvalue())
+    assert colour_in(pixels, (0.1, 0.2, 0.4, 0.8)) == "red"
+    assert colour_in(pixels, (0.6, 0.2, 0.9, 0.8)) is None  # half of it is white
+    assert colour_in(pixels, (0.5, 0.5, 0.5, 0.5)) == "white"
+
+
+def test_writing_has_no_rules_and_a_table_has() -> None:
+    page = Image.new("RGB", (800, 1000), "white")
+    pen = ImageDraw.Draw(page)
+    for top in range(60, 900, 40):
+        pen.text((40, top), "The tide was out and the harbour lay still as glass", fill="black", font_size=24)
+    written, ruled = io.BytesIO(), io.BytesIO()
+    page.save(written, "JPEG", quality=90)
+    for at in range(100, 800, 200):
+        pen.line((at, 50, at, 900), fill="black", width=3)
+        pen.line((50, at, 750, at), fill="black", width=3)
+    page.save(ruled, "JPEG", quality=90)
+    assert not analyse_scene("p.jpg", written.getvalue()).ruled
+    assert analyse_scene("p.jpg", ruled.getvalue()).ruled
+    assert analyse_scene("p.jpg", ruled.getvalue()).tall
 
 
 def test_a_broken_preview_has_no_scene() -> None:

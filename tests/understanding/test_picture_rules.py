@@ -51,7 +51,15 @@ def test_a_photograph_is_described_by_what_is_in_it() -> None:
 
 
 def test_a_sort_of_picture_is_no_title() -> None:
-    for caption in ("A photograph.", "A dark photograph, mostly blue.", "A screenshot.", "A plain red picture."):
+    for caption in (
+        "A photograph.",
+        "A dark photograph, mostly blue.",
+        "A screenshot.",
+        "A plain red picture.",
+        "An outdoor photograph, mostly blue and green.",
+        "A receipt.",
+        "A diagram.",
+    ):
         assert classify(caption=caption).title is None
 
 

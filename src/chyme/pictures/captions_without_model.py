@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -11,7 +10,7 @@ from chyme.pictures.objects import clean_line, with_article
 
 QUOTED_WORDS, QUOTED_CHARS = 8, 70
 MAX_NAMES = 5  # object names that are listed; the rest become "other things"
-PAGE_WORDS = 25
+MAX_PLACED = 3  # with more names than this, the sentence does not say where each is
 TEXT_LENGTH = 200
 _DOUBT_MARK = re.compile(r"\s*\[\?\]")
 _NOTE = re.compile(r"^> note:.*$", re.MULTILINE)
@@ -21,22 +20,25 @@ _TWO_LETTERS = re.compile(r"[^\W\d_]{2}")
 _NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 _IRREGULAR_PLURALS = {"person": "people", "mouse": "mice", "man": "men", "woman": "women", "child": "children"}
 _IRREGULAR_PLURALS |= {word: word for word in ("sheep", "skis", "scissors", "people", "broccoli")}
+_POSITION_PHRASES = {
+    "left": "on the left",
+    "right": "on the right",
+    "at the top": "at the top",
+    "at the bottom": "at the bottom",
+    "upper left": "at the upper left",
+    "upper right": "at the upper right",
+    "lower left": "at the lower left",
+    "lower right": "at the lower right",
+}
 
 
 @dataclass(frozen=True, slots=True)
-class Scene:
-    """What can be said about a picture without understanding it. If everything is False, nothing is certain."""
+class Thing:
+    """An object in a picture, as far as it is known: its colour, and where it is, as `describe_position` says."""
 
-    photograph: bool = False
-    drawn: bool = False  # flat colours with sharp edges: a drawing, a diagram, a sign
-    paper: bool = False  # nearly all of it is white
-    grey: bool = False  # without colour
-    pale: bool = False  # hardly any colour, as on yellowed paper
-    bright: bool = False
-    dark: bool = False
-    plain: bool = False  # one colour and nothing else
-    screen: bool = False  # drawn, and exactly as large as a screen
-    colour: str | None = None  # the colour of more than half of it
+    name: str
+    colour: str = ""
+    position: str = ""
 
 
 def words_in(text: str) -> str:
@@ -51,36 +53,19 @@ def count_text_words(text: str) -> int:
     return len(_WORD.findall(_NOTE.sub("", _DOUBT_MARK.sub("", text))))
 
 
-def sort_of_picture(words: int, scene: Scene, camera: bool = False) -> str:
-    """What to call the picture. `words` is how many were read in it; `camera`, whether the file names a camera."""
-    dark = "dark " if scene.dark else ""
-    if scene.plain:
-        return f"plain {scene.colour} picture" if scene.colour else "plain picture"
-    if scene.screen:
-        return "screenshot"
-    if words >= PAGE_WORDS and scene.pale and (scene.paper or scene.bright):
-        return "page of text"
-    if words >= PAGE_WORDS and scene.paper:
-        return "page with text"
-    if scene.paper and scene.pale and words:
-        return "piece of text"
-    if scene.photograph or (camera and not scene.drawn and not scene.paper):  # scanners write a camera name too
-        return f"{dark}{'black-and-white ' if scene.grey else ''}photograph"
-    if scene.drawn:
-        return "drawing or diagram"
-    return f"{dark}{'black-and-white ' if scene.grey and not scene.paper else ''}picture"
-
-
 def compose_caption(
-    sort: str, names: Sequence[str], words: str = "", colour: str | None = None, likely: Sequence[str] = ()
+    sort: str, things: Sequence[Thing], words: str = "", colours: Sequence[str] = (), sure: bool = True
 ) -> str:
-    """`A photograph of two people and a dog; it says “Harbour Street”.` Without sure `names`, use the `likely` ones."""
+    """`A photograph of two people on the left and a brown dog; it says “Harbour Street”.`
+
+    If the detector is not `sure` of the things, the sentence says so.
+    """
     text = with_article(sort)
-    shown = list_names(names) if names else f"what looks like {list_names(likely)}" if likely else ""
-    if shown:
-        text += (" of " if "text" not in sort and sort != "screenshot" else " with ") + shown
-    elif not words and colour and "plain" not in sort and colour not in ("grey", "black"):
-        text += f", mostly {colour}"
+    if things:
+        doubt = "" if sure else "what looks like "
+        text += (" of " if sort.endswith(("photograph", "picture")) else " with ") + doubt + list_things(things)
+    elif not words and colours and "plain" not in sort:
+        text += f", mostly {' and '.join(colours)}"
     if words:
         text += f"; {quote_words(words)}"
     return text[0].upper() + text[1:] + ("" if text.endswith((".”", "!”", "?”")) else ".")
@@ -98,13 +83,27 @@ def quote_words(words: str) -> str:
     return f"it begins “{beginning.rstrip('.,;:')} …”"
 
 
-def list_names(names: Sequence[str]) -> str:
-    """`two people, a dog and a bench`: each name once, with its count, in the given order."""
-    counted = list(Counter(names).items())
-    parts = [_count_name(name, count) for name, count in counted[:MAX_NAMES]]
-    if len(counted) > MAX_NAMES:
+def list_things(things: Sequence[Thing]) -> str:
+    """`two people on the left, a brown dog and a bench`: each name once, with its count, in the given order.
+
+    Colour and position are said where all things of a name share them, and positions only where few are named.
+    """
+    by_name: dict[str, list[Thing]] = {}
+    for thing in things:
+        by_name.setdefault(thing.name, []).append(thing)
+    says_where = len(by_name) <= MAX_PLACED
+    parts = [_describe_group(group, says_where) for group in list(by_name.values())[:MAX_NAMES]]
+    if len(by_name) > MAX_NAMES:
         parts.append("other things")
     return " and ".join([", ".join(parts[:-1]), parts[-1]]) if len(parts) > 1 else parts[0]
+
+
+def _describe_group(group: Sequence[Thing], says_where: bool) -> str:
+    colours, positions = {thing.colour for thing in group}, {thing.position for thing in group}
+    colour = colours.pop() if len(colours) == 1 else ""
+    position = positions.pop() if says_where and len(positions) == 1 else ""
+    name = _count_name(f"{colour} {group[0].name}".strip(), len(group))
+    return f"{name} {_POSITION_PHRASES.get(position, '')}".strip()
 
 
 def _count_name(name: str, count: int) -> str:

@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from chyme.digester import Calls, Makes, Promises, Runs, Source
+from chyme.digester import Calls, Inputs, Makes, Promises, Runs, Source
 from chyme.model import File, Form, Kind, Lane, Output
 from chyme.models.model_digesters import VisionModelDigester
 from chyme.models.providers.endpoints import VisionSettings
-from chyme.pictures.captions_without_model import compose_caption, count_text_words, sort_of_picture, words_in
+from chyme.pictures.captions_without_model import Thing, compose_caption, count_text_words, words_in
 from chyme.pictures.image_objects import not_sent_note
 from chyme.pictures.image_preview import preview_of
-from chyme.pictures.objects import clean_line
-from chyme.pictures.scene import PNG_HEAD, analyse_scene
+from chyme.pictures.objects import clean_line, describe_position
+from chyme.pictures.picture_types import type_of_picture
+from chyme.pictures.scene import PNG_HEAD, colour_in, read_pixels, scene_of_pixels
 from chyme.pictures.vision_model import PROMPTS, ask_for_caption
 from chyme.text.model_output import plain_line, remove_invisible
 
 COMPOSED = "composed"
+RULES_VERSION = 2  # raise it when a composed sentence changes
+# Categories of the detector whose colour is told: a colour in the box of a person says nothing about the person.
+_COLOURED = frozenset({"vehicle", "animal", "accessory", "furniture", "electronic", "appliance"})
 SURE = 0.8  # below this confidence a name is hedged: the detector took a rose for an apple at 0.74
 CAPTION_LENGTH, VISIBLE_LENGTH = 1000, 20_000
 
@@ -31,6 +36,7 @@ class ImageCaptioning(VisionModelDigester):
     description = "A sentence about what the picture shows."
     makes = Makes(Form.CAPTION)
     reads = ("image-preview", "image-ocr", "image-objects")
+    inputs = Inputs(file_name=True)
     runs = Runs(family="pictures")
     promises = Promises(falls_back=True)
 
@@ -41,7 +47,7 @@ class ImageCaptioning(VisionModelDigester):
 
     @property
     def fingerprint(self) -> str:
-        return f"{self.vision.fingerprint}, prompts {PROMPTS}" if self.vision else COMPOSED
+        return f"{self.vision.fingerprint}, prompts {PROMPTS}" if self.vision else f"{COMPOSED} {RULES_VERSION}"
 
     def can_digest(self, file: File) -> bool:
         return file.kind is Kind.IMAGE
@@ -72,24 +78,52 @@ def _compose_without_model(source: Source, jpeg: bytes, note: str | None) -> str
     words = words_in(recognised_text)
     with source.open() as stream:
         head = stream.read(PNG_HEAD)
-    scene = analyse_scene(source.file.name, jpeg, head)
-    camera = bool(_json_output(source, "image-preview").get("camera"))
-    sort = sort_of_picture(count_text_words(recognised_text), scene, camera)
-    things = _json_output(source, "image-objects").get("objects", ())
-    sure = [thing["name"] for thing in things if (thing.get("confidence") or 1.0) >= SURE]
-    likely = [thing["name"] for thing in things if (thing.get("confidence") or 1.0) < SURE]
-    text = compose_caption(sort, sure, words, scene.colour, likely)
-    return as_json(text, COMPOSED, composed=True, words=words, note=note)
+    pixels = read_pixels(source.file.name, jpeg)
+    scene = scene_of_pixels(pixels, head)
+    objects = _json_output(source, "image-objects").get("objects", ())
+    sure = [item for item in objects if (item.get("confidence") or 1.0) >= SURE]
+    picture = type_of_picture(
+        recognised_text,
+        count_text_words(recognised_text),
+        scene,
+        file_name=source.file.name,
+        details=_json_output(source, "image-preview"),
+        things=[item["name"] for item in sure],
+    )
+    things = [_describe_thing(item, pixels, dark=scene.dark or scene.grey) for item in sure or objects]
+    text = compose_caption(picture.name, things, words, scene.colours, sure=bool(sure))
+    return as_json(text, COMPOSED, composed=True, words=words, note=note, evidence=picture.evidence)
 
 
-def as_json(text: str, engine: str, composed: bool, words: str = "", note: str | None = None) -> str:
-    """The content of image-captioning; the text found is `words` if composed, `visible_text` if a model read it."""
+def _describe_thing(item: dict[str, Any], pixels: Any, dark: bool) -> Thing:
+    """An object with its colour and its position, as far as its box tells them."""
+    box = item.get("box")
+    if not box:
+        return Thing(item["name"])
+    coloured = not dark and item.get("category") in _COLOURED
+    return Thing(item["name"], (colour_in(pixels, tuple(box)) if coloured else None) or "", describe_position(box))
+
+
+def as_json(
+    text: str,
+    engine: str,
+    composed: bool,
+    words: str = "",
+    note: str | None = None,
+    evidence: Sequence[str] = (),
+) -> str:
+    """The content of image-captioning; the text found is `words` if composed, `visible_text` if a model read it.
+
+    `evidence`: the signs by which a composed sentence says what the picture is.
+    """
     fields: dict[str, object] = {"text": text}
     if not composed:
         fields["visible_text"] = words
     fields |= {"engine": engine, "composed": composed}
     if composed and words:
         fields["words"] = words
+    if evidence:
+        fields["evidence"] = list(evidence)
     if note:
         fields["note"] = note
     return json.dumps(fields, ensure_ascii=False, separators=(",", ":"))

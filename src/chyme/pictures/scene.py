@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Sequence
 from typing import Any
 
 from chyme.errors import UnreadableFile
-from chyme.pictures.captions_without_model import Scene
+from chyme.model import Box
+from chyme.pictures.picture_types import TALL, Scene
 
 LONGEST = 1024  # at most this many pixels along the longer side are examined
 SMALLEST = 64  # of smaller pictures only the colour is reported
@@ -24,20 +26,51 @@ _SCREENS = frozenset(
 )
 _HUES = ("red", "orange", "yellow", "green", "blue", "purple", "pink", "red")
 _HUE_ENDS = (15, 42, 68, 165, 260, 295, 345)  # in degrees; the last one extends to 360
+_COLOURLESS = ("white", "grey", "black")
+_SECOND_COLOUR = 0.2  # share of the picture from which on a further colour is named
+_RULE_STEP, _RULE_LENGTH, _MIN_RULES = 25, 0.1, 2  # a rule: its contrast, its length in the picture's width or height
+_SKY_SHARE, _GREEN_SHARE = 0.5, 0.15
+_OBJECT_COLOUR = 0.6  # share of an object that must have one colour
+_OBJECT_CENTRE = 0.2  # on each side of its box, this share may show what is beside it
 
 
-def analyse_scene(name: str, jpeg: bytes, head: bytes = b"") -> Scene:
-    """Analyse a preview. `head` is the beginning of the original file and `name` its name, for messages."""
+def read_pixels(name: str, jpeg: bytes) -> Any:
+    """The pixels of a preview, reduced. `name` is the file's name, for messages."""
     import numpy
     from PIL import Image
 
     try:
         with Image.open(io.BytesIO(jpeg), formats=("JPEG",)) as image:
             image.draft("RGB", (LONGEST, LONGEST))
-            pixels = numpy.asarray(image.convert("RGB"), dtype=numpy.int16)
+            return numpy.asarray(image.convert("RGB"), dtype=numpy.int16)
     except (OSError, ValueError, Image.DecompressionBombError) as error:
         raise UnreadableFile(f"{name}: its preview is broken ({error}); reset image-preview") from error
+
+
+def analyse_scene(name: str, jpeg: bytes, head: bytes = b"") -> Scene:
+    """Analyse a preview. `head` is the beginning of the original file and `name` its name, for messages."""
+    return scene_of_pixels(read_pixels(name, jpeg), head)
+
+
+def scene_of_pixels(pixels: Any, head: bytes = b"") -> Scene:
+    """Analyse the pixels of a preview. `head` is the beginning of the original file."""
     return _classify(pixels, _has_screen_size(head))
+
+
+def colour_in(pixels: Any, box: Box) -> str | None:
+    """The colour of an object: of most of the middle of its box, or None."""
+    height, width = pixels.shape[:2]
+    left, top, right, bottom = box
+    across, down = (right - left) * _OBJECT_CENTRE, (bottom - top) * _OBJECT_CENTRE
+    region = pixels[
+        int((top + down) * height) : int((bottom - down) * height) + 1,
+        int((left + across) * width) : int((right - across) * width) + 1,
+    ]
+    if region.size == 0:
+        return None
+    step = max(1, int((region.shape[0] * region.shape[1] / SAMPLES) ** 0.5))
+    share, colour = _colours(region[::step, ::step].reshape(-1, 3))[0]
+    return colour if share >= _OBJECT_COLOUR else None
 
 
 def _classify(pixels: Any, screen: bool) -> Scene:
@@ -50,6 +83,7 @@ def _classify(pixels: Any, screen: bool) -> Scene:
     chroma = samples.max(axis=1) - samples.min(axis=1)
     shades = numpy.sort(_colour_shares(samples))[::-1]
     flat, textured, sharp = _texture(pixels)
+    colours = _colours(samples)
 
     top_four_share = float(shades[:4].sum())
     shade_count = int((shades > 0.0005).sum())
@@ -72,7 +106,12 @@ def _classify(pixels: Any, screen: bool) -> Scene:
         dark=bool(luma.mean() < 50 and numpy.percentile(luma, 95) < 110),
         plain=plain,
         screen=screen and flat >= 0.5,
-        colour=_main_colour(samples),
+        colour=colours[0][1] if colours[0][0] > _MOSTLY else None,
+        colours=_main_colours(colours),
+        ruled=large and _has_rules(pixels),
+        sky=photograph and _sky_share(pixels) >= _SKY_SHARE,
+        greenery=photograph and _share_of(colours, "green") >= _GREEN_SHARE,
+        tall=height >= TALL * width,
     )
 
 
@@ -98,8 +137,16 @@ def _colour_shares(samples: Any) -> Any:
     return numpy.bincount(coarse[:, 0] * 256 + coarse[:, 1] * 16 + coarse[:, 2], minlength=4096) / len(samples)
 
 
-def _main_colour(samples: Any) -> str | None:
-    """The name of the colour that more than half of the pixels have."""
+def _colours(samples: Any) -> list[tuple[float, str]]:
+    """The names of the colours and the share of the pixels that have each, the commonest first."""
+    import numpy
+
+    found, counts = numpy.unique(_colour_names(samples), return_counts=True)
+    shares = [(float(count) / len(samples), str(name)) for name, count in zip(found, counts, strict=True)]
+    return sorted(shares, key=lambda share: -share[0])
+
+
+def _colour_names(samples: Any) -> Any:
     import numpy
     from PIL import Image
 
@@ -109,10 +156,55 @@ def _main_colour(samples: Any) -> str | None:
     names = numpy.where((names == "orange") & ((value < 150) | (saturation < 120)), "brown", names)
     names = numpy.where(saturation < 40, "grey", names)
     names = numpy.where((saturation < 40) & (value > 215), "white", names)
-    names = numpy.where(value < 45, "black", names)
-    found, counts = numpy.unique(names, return_counts=True)
-    commonest = int(counts.argmax())
-    return str(found[commonest]) if counts[commonest] > _MOSTLY * len(samples) else None
+    return numpy.where(value < 45, "black", names)
+
+
+def _main_colours(colours: Sequence[tuple[float, str]]) -> tuple[str, ...]:
+    """The one or two colours, besides white, grey and black, that make up most of the picture."""
+    named = [(share, name) for share, name in colours if name not in _COLOURLESS][:2]
+    if len(named) == 2 and named[1][0] < _SECOND_COLOUR:
+        named.pop()
+    return tuple(name for _, name in named) if sum(share for share, _ in named) > _MOSTLY else ()
+
+
+def _share_of(colours: Sequence[tuple[float, str]], wanted: str) -> float:
+    return next((share for share, name in colours if name == wanted), 0.0)
+
+
+def _sky_share(pixels: Any) -> float:
+    """The share of the top fifth that is blue and smooth."""
+    import numpy
+
+    top = pixels[: max(2, pixels.shape[0] // 5)]
+    step = max(1, int((top.shape[0] * top.shape[1] / SAMPLES) ** 0.5))
+    top = top[::step, ::step]
+    blue = _colour_names(top.reshape(-1, 3)).reshape(top.shape[:2]) == "blue"
+    bright = top.max(axis=2) > 90
+    steps = numpy.abs(numpy.diff(top @ numpy.array(_LUMA), axis=1, append=0))
+    return float((blue & bright & (steps < 12)).mean())
+
+
+def _has_rules(pixels: Any) -> bool:
+    """Whether there are straight lines across and down, as in a diagram, a chart or a form."""
+    import numpy
+
+    luma = pixels @ numpy.array(_LUMA, dtype=numpy.float32)
+    return all(
+        _count_long_runs(numpy.abs(numpy.diff(turned, axis=0)) > _RULE_STEP) >= _MIN_RULES for turned in (luma, luma.T)
+    )
+
+
+def _count_long_runs(edges: Any) -> int:
+    """How many rows have an unbroken run of edges that is a share of the row long."""
+    import numpy
+
+    length = max(16, int(edges.shape[1] * _RULE_LENGTH))
+    if edges.shape[1] < length:
+        return 0
+    sums = numpy.cumsum(edges, axis=1, dtype=numpy.int32)
+    runs = sums[:, length - 1 :].copy()
+    runs[:, 1:] -= sums[:, :-length]
+    return int((runs == length).any(axis=1).sum())
 
 
 def _has_screen_size(head: bytes) -> bool:

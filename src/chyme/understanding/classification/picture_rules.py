@@ -32,6 +32,10 @@ _MAX_OBJECTS = 5
 _A_PAGE = 25  # words from which on a picture is a page of text
 _KINDS = (
     ("screenshot", "screenshot"),
+    ("a receipt", "receipt"),
+    ("a letter", "letter"),
+    ("a chart", "chart"),
+    ("a diagram", "diagram"),
     ("photograph", "photo"),
     ("page of text", "scan"),
     ("page with text", "scan"),
@@ -42,8 +46,8 @@ _LEAD = re.compile(
 )
 _PLAIN = re.compile(
     r"^(?:an?|the)? ?(?:dark |plain |black-and-white |blurry |\w+ish )*(?:\w+ )?"
-    r"(?:photo(?:graph)?|picture|image|drawing or diagram|drawing|screenshot|piece of text|page (?:of|with) text)"
-    r"(?:, mostly \w+)?\.?$",
+    r"(?:photo(?:graph)?|picture|image|drawing or diagram|drawing|diagram|chart|receipt|letter|screenshot|piece of text|page (?:of|with) text)"
+    r"(?:, mostly \w+(?: and \w+)?)?\.?$",
     re.IGNORECASE,
 )
 _OF = re.compile(r"^an? (?:[\w-]+ ){0,3}?(?:photograph|photo|picture|image) of ", re.IGNORECASE)
