@@ -23,8 +23,10 @@ from chyme.model import File, Output
 from chyme.models.embedding.minilm import EmbeddingSettings
 from chyme.models.embedding.passage_embedder import PassageEmbedding
 from chyme.models.local.model import LocalSettings
+from chyme.models.picture_models.folder import PictureModelSettings
 from chyme.models.providers.endpoints import LanguageSettings, VisionSettings
 from chyme.pictures.image_captioning import ImageCaptioning
+from chyme.pictures.image_embedding import ImageEmbedding
 from chyme.pictures.image_objects import ImageObjects
 from chyme.pictures.image_ocr import ImageOcr
 from chyme.pictures.image_preview import ImagePreview
@@ -78,6 +80,7 @@ def built_in(config: Mapping[str, Any] = MappingProxyType({})) -> tuple[Digester
     words = ImageOcr(ocr, image_seconds, pictures)
     crawl = config.get("crawl", True)
     limits = CrawlLimits(**config.get("crawl_limits", {}))
+    picture_model = PictureModelSettings(**config.get("picture_model", {}))
     passages, indexed = PassageEmbedding(**config.get("passages", {})), config.get("index_text_bytes", 5_000_000)
     return (
         UrlCrawl(limits, browser, FileReaders(text, preview, words), conversion, crawl),
@@ -90,7 +93,8 @@ def built_in(config: Mapping[str, Any] = MappingProxyType({})) -> tuple[Digester
         SpeechRecognitionSummary(language),
         words,
         ImageObjects(DetectorSettings(**config.get("detector", {})), vision, image_seconds),
-        ImageCaptioning(vision, image_seconds),
+        ImageCaptioning(vision, image_seconds, picture_model),
+        *([ImageEmbedding(picture_model, image_seconds)] if picture_model.clip else []),
         UrlCrawlSummary(language),
         SearchKeyword(indexed),
         SearchSemantic(passages, config.get("meaning_passages", MOST_PASSAGES), indexed),

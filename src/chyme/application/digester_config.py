@@ -45,6 +45,7 @@ def config_of(settings: Settings) -> dict[str, Any]:
             "thumbnail": settings.thumbnail_pixels,
         },
         "detector": _pick(settings, "weights_dir", "object_confidence"),
+        "picture_model": picture_model_config(settings),
         "vision": _vision_config(settings),
         "language": _language_config(settings),
         "speech": {
@@ -85,6 +86,12 @@ def config_of(settings: Settings) -> dict[str, Any]:
 
 def _pick(settings: Settings, *names: str) -> dict[str, Any]:
     return {name: getattr(settings, name) for name in names}
+
+
+def picture_model_config(settings: Settings) -> dict[str, Any]:
+    """Return where the user's own models for pictures are."""
+    folder = settings.picture_model_dir
+    return {"model_dir": str(Path(folder).expanduser()) if folder else ""}
 
 
 def embedding_config(settings: Settings) -> dict[str, Any]:

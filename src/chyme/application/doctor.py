@@ -10,7 +10,14 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from chyme import digesters
-from chyme.application.digester_config import ENGINES, LOCAL, OPENAI, embedding_config, providers_of
+from chyme.application.digester_config import (
+    ENGINES,
+    LOCAL,
+    OPENAI,
+    embedding_config,
+    picture_model_config,
+    providers_of,
+)
 from chyme.application.settings import Settings, read_settings
 from chyme.core import clock
 from chyme.core.children.runner import isolation
@@ -20,6 +27,7 @@ from chyme.core.store.sqlite.database import refuse_network_file_system
 from chyme.documents.libreoffice.installation import office_program
 from chyme.errors import UsageError, VaultError
 from chyme.models.local.model import LocalSettings
+from chyme.models.picture_models.folder import PictureModelSettings
 from chyme.models.weights.catalog import EMBEDDING, MULTILINGUAL, OBJECTS, SPEECH, VOICES, Weights
 from chyme.models.weights.folder import path_of
 from chyme.search.engines.http_client import ServerFailed
@@ -66,6 +74,7 @@ def doctor(root: Path, settings: Settings | None = None) -> list[Engine]:
         _check_ocr(settings),
         _check_objects(settings),
         _check_captions(settings),
+        _check_picture_search(settings),
         _check_office(settings),
     ]
     found += [_check_browser(settings), _check_links(settings)]
@@ -197,8 +206,22 @@ def _check_worker_credentials(path: str) -> list[Engine]:
 def _check_captions(settings: Settings) -> Engine:
     if settings.vision_model:
         return Engine("captions", providers_of(settings)["vision"], True)
-    how = "a model that sees makes richer ones: set vision_url and vision_model"
+    captioner = PictureModelSettings(**picture_model_config(settings)).captioner
+    if captioner is not None:
+        return Engine("captions", f"{captioner.name}, {captioner.folder}", True)
+    how = "a model that sees makes richer ones: set vision_url and vision_model, or picture_model_dir"
     return Engine("captions", "composed from objects and words", True, how)
+
+
+def _check_picture_search(settings: Settings) -> Engine:
+    capability, models = "pictures by meaning", PictureModelSettings(**picture_model_config(settings))
+    if models.clip is not None:
+        return Engine(capability, f"{models.clip.name}, {models.clip.folder}", True)
+    if models.model_dir and models.captioner is None:
+        how = "picture_model_dir has no ONNX model: it wants encoder_model.onnx and decoder_model.onnx, or "
+        return Engine(capability, models.model_dir, False, how + "vision_model.onnx and text_model.onnx")
+    how = "a CLIP-like ONNX model finds pictures by what they show: set picture_model_dir to its folder"
+    return Engine(capability, "by their captions", True, how)
 
 
 def _check_office(settings: Settings) -> Engine:

@@ -112,6 +112,9 @@ class Settings:
     thumbnail_pixels: int = _setting(512, "The longest side of thumbnails.")
     page_pixels: int = _setting(1600, "The longest side of a document's first page as a picture.")
     object_confidence: float = _setting(0.6, "Things seen in pictures less surely than this (0 to 1) are left out.")
+    picture_model_dir: str = _setting(
+        "", "The folder of an ONNX model that captions pictures, of a CLIP-like one that finds them, or of both."
+    )
     weights_dir: str = _setting("", "Where the weights of models lie; empty means beside the installed chyme.")
     office: str = _setting("auto", "LibreOffice: `auto` looks for it, `off` does without, else the path of `soffice`.")
     office_seconds: float = _setting(60.0, "How long LibreOffice may take for one document.")

@@ -7,12 +7,13 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from chyme.application.digester_config import ENGINES, embedding_config
+from chyme.application.digester_config import ENGINES, embedding_config, picture_model_config
 from chyme.application.settings import Settings
 from chyme.core.store.sqlite.database import Database
 from chyme.errors import UsageError, VaultError
 from chyme.model import Form, iso
 from chyme.models.embedding.passage_embedder import LOCAL, PassageEmbedding
+from chyme.models.picture_models.folder import PictureModelSettings, vector_space_of
 from chyme.models.providers.call_ledger import CallLedger
 from chyme.search import embedder_migration
 from chyme.search.engines.consistency_check import check
@@ -179,12 +180,20 @@ class ModelQueryEmbedder:
         self._child.close()
 
 
+def picture_embedder(settings: Settings) -> str | None:
+    """The name of the configured model that compares pictures with words; None if there is none."""
+    found = PictureModelSettings(**picture_model_config(settings)).clip
+    return vector_space_of(found) if found else None
+
+
 def create_query_embedder(settings: Settings, ledger: CallLedger, patience: float = PATIENCE) -> ModelQueryEmbedder:
     """Return the query embedder for these settings. It starts nothing before its first use.
 
     It knows all local models, not only the configured one: the old model is used until a new one has read all files.
     """
     configured = PassageEmbedding(**embedding_config(settings))
+    pictures = PictureModelSettings(**picture_model_config(settings))
+    model = picture_embedder(settings)
     options: dict[str, Any] = {"weights_dir": settings.weights_dir}
     local_models = [PassageEmbedding(**{**options, "engine": engine}) for engine in LOCAL]
     child = ChildQueryEmbedder(
@@ -192,5 +201,6 @@ def create_query_embedder(settings: Settings, ledger: CallLedger, patience: floa
         memory_bytes=settings.embedding_memory_mb * MB,
         run_as=(settings.child_uid, settings.child_uid),
         patience=patience,
+        picture_models={model: pictures} if model else {},
     )
     return ModelQueryEmbedder(child, None if configured.local else EndpointQueryEmbedder(configured, ledger))

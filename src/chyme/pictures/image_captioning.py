@@ -8,8 +8,11 @@ from dataclasses import replace
 from typing import Any
 
 from chyme.digester import Calls, Inputs, Makes, Promises, Runs, Source
+from chyme.errors import EngineUnavailable
 from chyme.model import File, Form, Kind, Lane, Output
 from chyme.models.model_digesters import VisionModelDigester
+from chyme.models.picture_models.captioner import load_captioner
+from chyme.models.picture_models.folder import PictureModelSettings, identity_of
 from chyme.models.providers.endpoints import VisionSettings
 from chyme.pictures.captions_without_model import Thing, compose_caption, count_text_words, words_in
 from chyme.pictures.image_objects import not_sent_note
@@ -29,7 +32,8 @@ CAPTION_LENGTH, VISIBLE_LENGTH = 1000, 20_000
 
 
 class ImageCaptioning(VisionModelDigester):
-    """Asks the vision model if one is configured, else composes a plain sentence from what other digesters found."""
+    """Asks the vision model if one is configured, else the captioner in the user's folder; without both it composes a
+    plain sentence from what other digesters found."""
 
     name = "image-captioning"
     label = "Caption"
@@ -40,14 +44,27 @@ class ImageCaptioning(VisionModelDigester):
     runs = Runs(family="pictures")
     promises = Promises(falls_back=True)
 
-    def __init__(self, vision: VisionSettings | None = None, seconds: float = 600.0) -> None:
+    def __init__(
+        self,
+        vision: VisionSettings | None = None,
+        seconds: float = 600.0,
+        model: PictureModelSettings | None = None,
+    ) -> None:
         self.vision = vision
+        self.model = model or PictureModelSettings()
         self.runs = replace(self.runs, lane=Lane.MODEL if vision else Lane.ORDINARY)
         self.seconds = seconds
 
     @property
     def fingerprint(self) -> str:
-        return f"{self.vision.fingerprint}, prompts {PROMPTS}" if self.vision else f"{COMPOSED} {RULES_VERSION}"
+        if self.vision:
+            return f"{self.vision.fingerprint}, prompts {PROMPTS}"
+        captioner = self.model.captioner
+        return identity_of(captioner) if captioner else f"{COMPOSED} {RULES_VERSION}"
+
+    @property
+    def portable_fingerprint(self) -> str:
+        return "" if self.model.captioner else self.fingerprint
 
     def can_digest(self, file: File) -> bool:
         return file.kind is Kind.IMAGE
@@ -61,7 +78,13 @@ class ImageCaptioning(VisionModelDigester):
 
     def without_model(self, source: Source) -> list[Output]:
         note = not_sent_note(source.file, self.vision) if self.vision else None
-        return [Output(self.name, _compose_without_model(source, preview_of(source), note))]
+        jpeg = preview_of(source)
+        if self.model.captioner is not None:
+            try:
+                return [Output(self.name, _describe_with_captioner(source.file.name, jpeg, self.model, note))]
+            except EngineUnavailable as error:
+                note = "; ".join(part for part in (note, str(error)) if part)
+        return [Output(self.name, _compose_without_model(source, jpeg, note))]
 
 
 def _describe_with_model(calls: Calls, name: str, jpeg: bytes, vision: VisionSettings) -> str | None:
@@ -70,6 +93,15 @@ def _describe_with_model(calls: Calls, name: str, jpeg: bytes, vision: VisionSet
     visible_text = clean_line(remove_invisible(answer.visible_text), VISIBLE_LENGTH)  # may be a picture of markup
     text = text or clean_line(plain_line(visible_text), CAPTION_LENGTH)
     return as_json(text, vision.model, composed=False, words=visible_text) if text or visible_text else None
+
+
+def _describe_with_captioner(name: str, jpeg: bytes, model: PictureModelSettings, note: str | None) -> str:
+    """The sentence of the captioner in the user's folder; EngineUnavailable if it has none."""
+    captioner = load_captioner(model)
+    text = clean_line(plain_line(captioner.describe(name, jpeg)), CAPTION_LENGTH)
+    if not text:
+        raise EngineUnavailable(f"{captioner.name} found no words for this picture")
+    return as_json(text, captioner.name, composed=False, note=note)
 
 
 def _compose_without_model(source: Source, jpeg: bytes, note: str | None) -> str:

@@ -175,9 +175,11 @@ def exposure_value(exposure: object) -> float | None:
     """How bright the scene was: the exposure value at ISO 100, from seconds, aperture and ISO."""
     if not isinstance(exposure, Mapping):
         return None
-    seconds, aperture, iso = (exposure.get(name) for name in ("seconds", "aperture", "iso"))
-    if not all(isinstance(value, int | float) and value > 0 for value in (seconds, aperture, iso)):
+    values = [exposure.get(name) for name in ("seconds", "aperture", "iso")]
+    known = [float(value) for value in values if isinstance(value, int | float) and value > 0]
+    if len(known) < len(values):
         return None
+    seconds, aperture, iso = known
     return math.log2(aperture**2 / seconds * 100 / iso)
 
 

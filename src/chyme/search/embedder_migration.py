@@ -48,7 +48,7 @@ def finish_migration(database: Database, model: str, now: str) -> None:
     Does nothing once another process has chosen another embedder.
     """
     db = database.read()
-    if not is_wanted(db, model) or all(embedder.model == model for embedder in embedders.list_all(db)):
+    if not is_wanted(db, model) or all(embedder.model == model for embedder in embedders.list_of_texts(db)):
         return
     _requeue_missing(database, model, now)
     database.write(lambda db: switch_when_complete(db, model))
@@ -57,7 +57,7 @@ def finish_migration(database: Database, model: str, now: str) -> None:
 
 
 def _sweep(db: Connection, model: str) -> bool:
-    wanted = [embedder.id for embedder in embedders.list_all(db) if embedder.model == model]
+    wanted = [embedder.id for embedder in embedders.list_of_texts(db) if embedder.model == model]
     return is_wanted(db, model) and embedders.sweep(db, wanted)
 
 

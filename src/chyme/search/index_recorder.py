@@ -18,6 +18,7 @@ from chyme.search.passage_hashes import EMBEDDED_BEFORE, SEMANTIC, ReusablePassa
 from chyme.search.tables import dictionary, embedders, embedding_backlog, file_terms, passages, vectors
 
 KEYWORD = "search-keyword"
+PICTURE_VECTORS = "image-embedding"
 
 
 class IndexRecorder(Recorder):
@@ -28,6 +29,7 @@ class IndexRecorder(Recorder):
         model, before = attempt.digester.embedder, attempt.before.get(SEMANTIC)
         if (
             model is None
+            or SEMANTIC not in attempt.digester.outputs
             or before is None
             or before.content_hash is None
             or digests.embedder_of(db, attempt.file.id) != model
@@ -52,6 +54,8 @@ class IndexRecorder(Recorder):
         file, output = completion.file, completion.output
         if output.name == SEMANTIC:
             _store_vectors(db, file, output, completion.attempt.digester.embedder, completion.now)
+        elif output.name == PICTURE_VECTORS:
+            _store_picture_vector(db, file, output, completion.now)
         elif completion.replaces or output.passages or output.words:
             lost_words = completion.prepared if isinstance(completion.prepared, frozenset) else frozenset()
             passages.replace(db, file.id, output.name, output.passages, output.words, lost_words)
@@ -61,18 +65,23 @@ class IndexRecorder(Recorder):
         if donor.digester == SEMANTIC:
             _remove_vectors(db, file.id, digests.content(db, donor.file_id, SEMANTIC), digester.embedder)
             vectors.copy(db, donor.file_id, file.id)
+        elif donor.digester == PICTURE_VECTORS:
+            vectors.remove(db, file.id, "pictures")
+            vectors.copy(db, donor.file_id, file.id, "pictures")
         else:
             passages.copy(db, donor.file_id, file.id, donor.digester)
 
     def settled(self, db: Connection, attempt: Attempt) -> None:
-        if attempt.digester.embedder is not None:
+        if attempt.digester.embedder is not None and SEMANTIC in attempt.digester.outputs:
             embedder_migration.switch_when_complete(db, attempt.digester.embedder)
 
     def reset(self, db: Connection, file: File, outputs: Collection[str], now: str) -> None:
         for name in outputs:
             passages.remove(db, file.id, name)
         if SEMANTIC in outputs:
-            vectors.remove(db, file.id)
+            vectors.remove(db, file.id, "texts")
+        if PICTURE_VECTORS in outputs:
+            vectors.remove(db, file.id, "pictures")
 
     def added(self, db: Connection, file: File) -> None:
         file_terms.write(db, file, None, (), None)
@@ -129,4 +138,14 @@ def _remove_vectors(db: Connection, file_id: int, content: str | None, model: st
     if model is not None and same_text(digests.content(db, file_id, SEMANTIC), content):
         vectors.remove_of_model(db, file_id, model)
     else:
-        vectors.remove(db, file_id)
+        vectors.remove(db, file_id, "texts")
+
+
+def _store_picture_vector(db: Connection, file: File, output: Output, now: str) -> None:
+    """Replace what a picture looks like to a model that compares pictures with words."""
+    embedded = output.embedded
+    if embedded is None:
+        vectors.remove(db, file.id, "pictures")
+        return
+    embedder = embedders.ensure(db, embedded.model, embedded.dimension, now, "pictures")
+    vectors.replace(db, file.id, embedder.id, output.passages, embedded.vectors, embedded.dimension, keep_others=False)

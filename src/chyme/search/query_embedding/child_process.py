@@ -8,10 +8,11 @@ import queue
 import threading
 import time
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import asdict
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from chyme.core.children.places import Family
@@ -23,6 +24,7 @@ from chyme.errors import ChildCrashed, ChymeError
 from chyme.model import Limits, Output, Upstream
 from chyme.models.embedding.embed_question import ENTRY, MODEL, NAME, QUESTION, VECTOR
 from chyme.models.embedding.passage_embedder import PassageEmbedding
+from chyme.models.picture_models.folder import PictureModelSettings
 from chyme.models.providers.call_ledger import PERSON
 from chyme.search.query_embedding.query_vectors import Key, QueryVector, QueryVectorCache, key_of
 
@@ -54,10 +56,12 @@ class ChildQueryEmbedder:
         rest: float = RETRY_PAUSE_SECONDS,
         entry: str = ENTRY,
         import_from: Sequence[Path] = (),
+        picture_models: Mapping[str, PictureModelSettings] = MappingProxyType({}),
     ) -> None:
         self._embedders: dict[str, dict[str, Any]] = {}
         for embedder in embedders:
             self._embedders.setdefault(embedder.model_name, asdict(embedder))
+        self._picture_models = {model: asdict(settings) for model, settings in picture_models.items()}
         self._memory_bytes = memory_bytes
         self._run_as = run_as
         self._patience = patience
@@ -86,7 +90,7 @@ class ChildQueryEmbedder:
         key = key_of(text, model)
         if not key[1]:
             return QueryVector(None)
-        if model not in self._embedders:
+        if model not in self._embedders and model not in self._picture_models:
             return QueryVector(None, f"{model}, which embedded this vault, cannot be asked any more")
         answer = self._enqueue(key)
         if isinstance(answer, QueryVector):
@@ -193,7 +197,7 @@ class ChildQueryEmbedder:
                 family = Family(1, self._memory_bytes, IDLE, memory_setting="embedding_memory_mb")
                 self._runner = Runner(
                     self._entry,
-                    {"embedders": self._embedders},
+                    {"embedders": self._embedders, "picture_models": self._picture_models},
                     {FAMILY: family},
                     import_from=self._import_from,
                     run_as=self._run_as,

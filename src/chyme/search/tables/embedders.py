@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Collection
 from sqlite3 import Connection
-from typing import NamedTuple
+from typing import Literal, NamedTuple
+
+Reads = Literal["texts", "pictures"]  # what an embedder makes vectors of
 
 
 class Embedder(NamedTuple):
@@ -25,17 +27,18 @@ def _from_row(row: tuple[int, str, int, int]) -> Embedder:
     return Embedder(id_, model, dimension, bool(serves))
 
 
-def ensure(db: Connection, model: str, dimension: int, now: str) -> Embedder:
-    """The embedder of this model, created if it is new. It becomes the one in use if there is none yet."""
+def ensure(db: Connection, model: str, dimension: int, now: str, reads: Reads = "texts") -> Embedder:
+    """The embedder of this model, created if it is new. One for texts becomes the one in use if there is none yet."""
     embedder = by_model(db, model)
     if embedder is None:
         row = db.execute(
             f"""
-            INSERT INTO embedders (model, dimension, serves, created_at)
-            VALUES (?, ?, NOT EXISTS (SELECT 1 FROM embedders WHERE serves = 1), ?)
+            INSERT INTO embedders (model, dimension, serves, created_at, reads)
+            VALUES (:model, :dimension, :reads = 'texts' AND NOT EXISTS (SELECT 1 FROM embedders WHERE serves = 1),
+                    :now, :reads)
             RETURNING {_COLUMNS}
             """,
-            (model, dimension, now),
+            {"model": model, "dimension": dimension, "now": now, "reads": reads},
         ).fetchone()
         return _from_row(row)
     if embedder.dimension != dimension:
@@ -57,6 +60,11 @@ def list_all(db: Connection) -> list[Embedder]:
     return [_from_row(row) for row in db.execute(f"SELECT {_COLUMNS} FROM embedders ORDER BY id")]
 
 
+def list_of_texts(db: Connection) -> list[Embedder]:
+    """Every embedder of texts with vectors in the vault, oldest first."""
+    return [_from_row(row) for row in db.execute(f"SELECT {_COLUMNS} FROM embedders WHERE reads = 'texts' ORDER BY id")]
+
+
 def by_model(db: Connection, model: str) -> Embedder | None:
     row = db.execute(f"SELECT {_COLUMNS} FROM embedders WHERE model = ?", (model,)).fetchone()
     return _from_row(row) if row else None
@@ -72,8 +80,8 @@ def switch(db: Connection, embedder_id: int) -> None:
 
 
 def sweep(db: Connection, keep: Collection[int], rows: int = 500) -> bool:
-    """One bounded step of deleting all embedders but these and the one in use; False when nothing is left."""
-    unwanted = "serves = 0 AND id NOT IN (SELECT value FROM json_each(:keep))"
+    """One bounded step of deleting all embedders of texts but these and the one in use; False when nothing is left."""
+    unwanted = "serves = 0 AND reads = 'texts' AND id NOT IN (SELECT value FROM json_each(:keep))"
     values = {"keep": json.dumps(list(keep)), "rows": rows}
     removed = db.execute(
         f"""

@@ -32,7 +32,8 @@ def is_left_out(db: Connection, embedder_id: int) -> bool:
             SELECT 1 FROM digests INDEXED BY digests_by_status
              WHERE status = 'failed' AND digester = 'search-semantic' AND held = 0
                AND error_category IN ('unavailable', 'network', 'rate_limit', 'ai_quota', 'budget', 'timeout')
-               AND EXISTS (SELECT 1 FROM semantic_passages WHERE file_id = digests.file_id)
+               AND EXISTS (SELECT 1 FROM semantic_passages WHERE file_id = digests.file_id
+                              AND embedder_id IN (SELECT id FROM embedders WHERE reads = 'texts'))
                AND NOT EXISTS (SELECT 1 FROM semantic_passages
                                 WHERE file_id = digests.file_id AND embedder_id = ?))
         """,

@@ -7,6 +7,7 @@ from collections.abc import Collection, Sequence
 from sqlite3 import Connection
 
 from chyme.model import Passage
+from chyme.search.tables.embedders import Reads
 from chyme.search.tables.keyword_queries import Condition
 from chyme.search.tables.passages import PASSAGE_COLUMNS, from_row, to_row
 
@@ -22,7 +23,7 @@ def replace(
     dimension: int,
     keep_others: bool,
 ) -> None:
-    """Replace this embedder's passages of the file, and those of others unless `keep_others`.
+    """Replace this embedder's passages of the file, and those of others that read the same unless `keep_others`.
 
     What is unchanged at its position stays, with its id, so that caches need not read it again.
     """
@@ -36,7 +37,9 @@ def replace(
         """
         DELETE FROM semantic_passages
          WHERE file_id = :file
-           AND iif(embedder_id = :embedder, ordinal NOT IN (SELECT value FROM json_each(:stay)), NOT :keep)
+           AND iif(embedder_id = :embedder, ordinal NOT IN (SELECT value FROM json_each(:stay)),
+                   NOT :keep AND embedder_id IN (SELECT others.id FROM embedders JOIN embedders AS others USING (reads)
+                                                  WHERE embedders.id = :embedder))
         """,
         {"file": file_id, "embedder": embedder_id, "keep": keep_others, "stay": json.dumps(list(unchanged))},
     )
@@ -79,9 +82,16 @@ def _unchanged_ordinals(
     }
 
 
-def remove(db: Connection, file_id: int) -> None:
-    """Delete the file's passages and vectors of all embedders."""
-    db.execute("DELETE FROM semantic_passages WHERE file_id = ?", (file_id,))
+def remove(db: Connection, file_id: int, reads: Reads | None = None) -> None:
+    """Delete the file's passages and vectors of all embedders, or of those of texts or of pictures."""
+    db.execute(
+        """
+        DELETE FROM semantic_passages
+         WHERE file_id = :file
+           AND (:reads IS NULL OR embedder_id IN (SELECT id FROM embedders WHERE reads = :reads))
+        """,
+        {"file": file_id, "reads": reads},
+    )
 
 
 def remove_of_model(db: Connection, file_id: int, model: str) -> None:
@@ -95,13 +105,15 @@ def remove_of_model(db: Connection, file_id: int, model: str) -> None:
     )
 
 
-def copy(db: Connection, from_file_id: int, to_file_id: int) -> None:
+def copy(db: Connection, from_file_id: int, to_file_id: int, reads: Reads = "texts") -> None:
     """Give a file the vectors of another with equal content. Vectors of embedders that the other file lacks stay."""
-    files = {"from": from_file_id, "to": to_file_id}
+    files = {"from": from_file_id, "to": to_file_id, "reads": reads}
     db.execute(
         """
         DELETE FROM semantic_passages
-         WHERE file_id = :to AND embedder_id IN (SELECT embedder_id FROM semantic_passages WHERE file_id = :from)
+         WHERE file_id = :to
+           AND embedder_id IN (SELECT embedder_id FROM semantic_passages JOIN embedders ON embedders.id = embedder_id
+                                WHERE file_id = :from AND embedders.reads = :reads)
         """,
         files,
     )
@@ -109,7 +121,8 @@ def copy(db: Connection, from_file_id: int, to_file_id: int) -> None:
         f"""
         INSERT INTO semantic_passages (file_id, embedder_id, {PASSAGE_COLUMNS})
         SELECT :to, embedder_id, {PASSAGE_COLUMNS} FROM semantic_passages
-         WHERE file_id = :from ORDER BY embedder_id, ordinal
+         WHERE file_id = :from AND embedder_id IN (SELECT id FROM embedders WHERE reads = :reads)
+         ORDER BY embedder_id, ordinal
         """,
         files,
     )
@@ -121,7 +134,7 @@ def copy(db: Connection, from_file_id: int, to_file_id: int) -> None:
          CROSS JOIN semantic_passages AS taken
             ON taken.file_id = :from AND taken.embedder_id = given.embedder_id AND taken.ordinal = given.ordinal
          CROSS JOIN vectors ON vectors.id = taken.id
-         WHERE given.file_id = :to
+         WHERE given.file_id = :to AND given.embedder_id IN (SELECT id FROM embedders WHERE reads = :reads)
         """,
         files,
     )

@@ -46,7 +46,8 @@ _LEAD = re.compile(
 )
 _PLAIN = re.compile(
     r"^(?:an?|the)? ?(?:dark |plain |black-and-white |blurry |\w+ish )*(?:\w+ )?"
-    r"(?:photo(?:graph)?|picture|image|drawing or diagram|drawing|diagram|chart|receipt|letter|screenshot|piece of text|page (?:of|with) text)"
+    r"(?:photo(?:graph)?|picture|image|drawing or diagram|drawing|diagram|chart|receipt|letter|screenshot|"
+    r"piece of text|page (?:of|with) text)"
     r"(?:, mostly \w+(?: and \w+)?)?\.?$",
     re.IGNORECASE,
 )

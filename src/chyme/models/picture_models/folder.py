@@ -1,0 +1,141 @@
+"""Find ONNX models for pictures in a folder, laid out as Hugging Face's exporters write them. Loads none of them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from chyme.core.package_versions import describe_versions
+from chyme.errors import EngineUnavailable
+
+VERSION = 1  # raise it when the same model would give another caption or vector
+CONFIG, GENERATION, PREPROCESSING, TOKENIZER = (
+    "config.json",
+    "generation_config.json",
+    "preprocessor_config.json",
+    "tokenizer.json",
+)
+ENCODER, DECODER = "encoder_model", "decoder_model"
+VISION, TEXT, JOINT = "vision_model", "text_model", "model"
+_VARIANTS = ("", "_quantized", "_int8", "_uint8", "_fp16", "_q8")  # how exporters mark smaller copies; best first
+_MAX_CONFIG = 1 << 20  # bytes of a configuration file
+_MAX_FOLDERS = 50  # folders inside the given one that are looked into
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFolder:
+    """A model's networks by their role, and its configuration files."""
+
+    folder: Path
+    networks: dict[str, Path]
+
+    @property
+    def name(self) -> str:
+        return self.folder.resolve().name
+
+    def read_config(self, filename: str) -> dict[str, Any]:
+        """A configuration file; empty if it is not there, EngineUnavailable if it is not JSON."""
+        path = self.folder / filename
+        try:
+            with path.open("rb") as stream:
+                data = stream.read(_MAX_CONFIG + 1)
+            value = json.loads(data) if len(data) <= _MAX_CONFIG else None
+        except FileNotFoundError:
+            return {}
+        except (OSError, ValueError, RecursionError) as error:
+            raise EngineUnavailable(f"{path} cannot be read ({error}); export the model again") from error
+        if not isinstance(value, dict):
+            raise EngineUnavailable(f"{path} is not a configuration; export the model again")
+        return value
+
+
+@dataclass(frozen=True, slots=True)
+class PictureModelSettings:
+    """Where the user's models are; `model_dir` is the setting picture_model_dir."""
+
+    model_dir: str = ""
+
+    @property
+    def captioner(self) -> ModelFolder | None:
+        """The model that describes pictures in words, if there is one."""
+        return find_model(self.model_dir, (ENCODER, DECODER))
+
+    @property
+    def clip(self) -> ModelFolder | None:
+        """The model that compares pictures with words, if there is one."""
+        return find_model(self.model_dir, (VISION, TEXT)) or find_model(self.model_dir, (JOINT,))
+
+
+def find_model(model_dir: str, roles: tuple[str, ...]) -> ModelFolder | None:
+    """The first model with a network for each role: in the folder itself, or in one of the folders in it."""
+    if not model_dir:
+        return None
+    for folder in _candidates(Path(model_dir)):
+        networks = {role: path for role in roles if (path := _find_network(folder, role))}
+        if len(networks) == len(roles) and (folder / TOKENIZER).is_file():
+            return ModelFolder(folder, networks)
+    return None
+
+
+def identity_of(model: ModelFolder) -> str:
+    """What affects the model's answers, without reading its networks: they count as changed by size and time."""
+    digest = hashlib.sha256()
+    for filename in (CONFIG, GENERATION, PREPROCESSING, TOKENIZER):
+        digest.update(_bytes_of(model.folder / filename))
+    for role, path in sorted(model.networks.items()):
+        status = path.stat()
+        digest.update(f"{role} {status.st_size} {status.st_mtime_ns}".encode())
+    return _describe(model, digest.hexdigest())
+
+
+@cache
+def _hash_file(path: Path, size: int, mtime_ns: int) -> str:
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def vector_space_of(model: ModelFolder) -> str:
+    """The name under which the model's vectors are stored: equal if and only if they can be compared."""
+    digest = hashlib.sha256()
+    for filename in (CONFIG, PREPROCESSING, TOKENIZER):
+        digest.update(_bytes_of(model.folder / filename))
+    for role, path in sorted(model.networks.items()):
+        status = path.stat()
+        digest.update(f"{role} {_hash_file(path, status.st_size, status.st_mtime_ns)}".encode())
+    return f"{model.name} {digest.hexdigest()[:16]} {VERSION}"
+
+
+def _describe(model: ModelFolder, digest: str) -> str:
+    return f"{model.name} {digest[:16]}, version {VERSION}, {describe_versions('onnxruntime', 'tokenizers')}"
+
+
+def _candidates(folder: Path) -> Iterator[Path]:
+    yield folder
+    try:
+        inside = sorted(path for path in folder.iterdir() if path.is_dir() and not path.name.startswith("."))
+    except OSError:
+        return
+    yield from inside[:_MAX_FOLDERS]
+
+
+def _find_network(folder: Path, role: str) -> Path | None:
+    """The network's file, in the folder or in `onnx/` inside it."""
+    for place in (folder, folder / "onnx"):
+        for variant in _VARIANTS:
+            path = place / f"{role}{variant}.onnx"
+            if path.is_file():
+                return path
+    return None
+
+
+def _bytes_of(path: Path) -> bytes:
+    try:
+        with path.open("rb") as stream:
+            return stream.read()
+    except OSError:
+        return b"-"
