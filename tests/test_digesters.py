@@ -6,6 +6,7 @@ import ast
 from pathlib import Path
 
 import pytest
+from tiny_picture_models import make_clip
 from upstreams import TRAITS
 
 from chyme.application.child_families import make_families
@@ -37,11 +38,12 @@ def digester_classes() -> dict[str, set[str]]:
     return found
 
 
-def test_every_digester_class_is_registered() -> None:
+def test_every_digester_class_is_registered(tmp_path: Path) -> None:
+    config = {"picture_model": {"model_dir": str(make_clip(tmp_path / "tiny"))}}
     classes = digester_classes()
     shared = {base for bases in classes.values() for base in bases} - {"Digester"}
     assert shared == {"LanguageModelDigester", "VisionModelDigester"}
-    assert set(classes) - shared - NOT_FOR_FILES == {type(digester).__name__ for digester in built_in()}
+    assert set(classes) - shared - NOT_FOR_FILES == {type(digester).__name__ for digester in built_in(config)}
 
 
 @pytest.mark.parametrize("digester", built_in(), ids=lambda digester: digester.name)

@@ -9,11 +9,13 @@ from typing import Any
 
 import pytest
 from picture_source import FILE, PictureSource
+from tiny_picture_models import make_captioner
 from upstreams import upstream
 from vision_server import CAPTION, Provider, fails, says, serving
 
 from chyme.errors import ContentBlocked, NetworkFailed, UpstreamMissing
 from chyme.model import File, Kind, Stamp
+from chyme.models.picture_models.folder import PictureModelSettings
 from chyme.models.providers.endpoints import VisionSettings
 from chyme.pictures.image_captioning import ImageCaptioning
 
@@ -126,6 +128,26 @@ def test_a_page_is_quoted_by_its_first_words() -> None:
 def test_a_camera_makes_it_a_photograph() -> None:
     source = source_of("stop.jpg", facts='{"camera":{"make":"Acme"}}')
     assert content_of(ImageCaptioning(), source)["text"] == "A photograph, mostly blue."
+
+
+def test_a_captioner_in_the_users_folder_describes_the_picture(tmp_path: Path) -> None:
+    digester = ImageCaptioning(model=PictureModelSettings(str(make_captioner(tmp_path / "tiny"))))
+    assert content_of(digester, source_of("blue.jpg", words="Rex")) == {
+        "text": "blue square",
+        "visible_text": "",
+        "engine": "tiny",
+        "composed": False,
+    }
+    assert digester.fingerprint != ImageCaptioning().fingerprint
+    assert digester.portable_fingerprint == ""  # the folder is this machine's own
+
+
+def test_a_broken_captioner_costs_no_caption(tmp_path: Path) -> None:
+    folder = make_captioner(tmp_path / "tiny")
+    (folder / "decoder_model.onnx").write_bytes(b"nothing")
+    content = content_of(ImageCaptioning(model=PictureModelSettings(str(folder))), source_of("blue.jpg"))
+    assert (content["text"], content["composed"]) == ("A plain blue picture.", True)
+    assert "decoder_model.onnx cannot be loaded" in content["note"]
 
 
 def test_without_a_preview_there_is_nothing_to_look_at() -> None:

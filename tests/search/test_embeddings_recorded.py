@@ -52,6 +52,34 @@ def test_passages_and_vectors_come_with_the_digest(bench: Open) -> None:
     ]
 
 
+def test_vectors_of_pictures_are_recorded_beside_those_of_texts(bench: Open) -> None:
+    def look(source: Source) -> list[Output]:
+        with source.open() as stream:
+            seen = stream.read().decode()
+        passage = Passage("image-captioning", 0, f"A picture of {seen}.", Place(0, 5))
+        row = struct.pack("<3f", 0, 0, 1)
+        return [Output("image-embedding", "{}", passages=(passage,), embedded=Embedded("clip", 3, row))]
+
+    class Look(ScriptedDigester):
+        embedder = "clip"
+
+    vault = bench(Look("image-embedding", look), Meaning())
+    note = vault.drop("note.txt", "one")
+    vault.process(note)
+
+    serving_model, known = embedders.get_serving(vault.db), embedders.by_model(vault.db, "clip")
+    assert serving_model is not None and known is not None
+    assert serving_model.model == "small"
+    assert [passage.text for _, passage, _ in vectors.of_file(vault.db, note, known.id)] == ["A picture of one."]
+    make_again(vault, note)
+    vault.process(note)
+    assert [passage.text for _, passage, _ in vectors.of_file(vault.db, note, known.id)] == ["A picture of one."]
+    note = vault.drop("note.txt", "two")
+    vault.process(note)
+    assert [passage.text for _, passage, _ in vectors.of_file(vault.db, note, known.id)] == ["A picture of two."]
+    assert [passage.text for _, passage, _ in vectors.of_file(vault.db, note, serving_model.id)] == ["two"]
+
+
 def test_vectors_of_the_first_passages_are_there_before_the_rest(bench: Open) -> None:
     digester = Meaning()
     embed_all, parts = digester.make, iter((1, 3))

@@ -13,7 +13,7 @@ from chyme.application.consistency_checks import find_problems
 from chyme.core.store import files
 from chyme.core.store.sqlite.database import FILE_NAME, Database, _apply, connect, migrations
 from chyme.model import Passage, Place
-from chyme.search.tables import keyword_queries, vectors
+from chyme.search.tables import embedders, keyword_queries, vectors
 
 EVERYWHERE = keyword_queries.all_of([])
 
@@ -76,6 +76,39 @@ def test_vectors_of_other_embedders_stay_only_with_keep_others(db: sqlite3.Conne
     assert texts_of(db, file, old.id) == [] and texts_of(db, file, new.id) == ["blue"]
     assert texts_of(db, neighbour, old.id) == ["red", "green"]
     assert orphans(db) == 0
+
+
+def test_vectors_of_texts_and_of_pictures_are_replaced_and_removed_apart(db: sqlite3.Connection) -> None:
+    texts, file, copy = embedder(db), add_file(db, "a"), add_file(db, "b")
+    pictures = embedders.ensure(db, "clip", 3, "now", "pictures")
+    assert not pictures.serves
+
+    embed(db, file, texts, "red")
+    embed(db, file, pictures, "a picture", keep_others=False)
+    embed(db, file, texts, "green", keep_others=False)
+    assert texts_of(db, file, texts.id) == ["green"] and texts_of(db, file, pictures.id) == ["a picture"]
+
+    vectors.copy(db, file, copy, "pictures")
+    assert texts_of(db, copy, texts.id) == [] and texts_of(db, copy, pictures.id) == ["a picture"]
+    vectors.copy(db, file, copy)
+    assert texts_of(db, copy, texts.id) == ["green"] and texts_of(db, copy, pictures.id) == ["a picture"]
+
+    while embedders.sweep(db, [texts.id]):
+        pass
+    assert texts_of(db, file, pictures.id) == ["a picture"]
+    vectors.remove(db, file, "texts")
+    assert texts_of(db, file, texts.id) == [] and texts_of(db, file, pictures.id) == ["a picture"]
+    vectors.remove(db, file, "pictures")
+    vectors.remove(db, copy)
+    assert texts_of(db, file, pictures.id) == texts_of(db, copy, pictures.id) == texts_of(db, copy, texts.id) == []
+    assert orphans(db) == 0
+
+
+def test_an_embedder_of_pictures_never_serves_questions_about_texts(db: sqlite3.Connection) -> None:
+    pictures = embedders.ensure(db, "clip", 3, "now", "pictures")
+    assert embedders.get_serving(db) is None
+    with pytest.raises(sqlite3.IntegrityError):
+        embedders.switch(db, pictures.id)
 
 
 def test_vectors_must_have_the_right_count_and_length(db: sqlite3.Connection) -> None:
