@@ -177,7 +177,7 @@ def complaint(batch: Sequence[str], answers: Sequence[tuple[int, str]], spoken: 
     problems = [
         f"segment {number} {problem}"
         for (number, corrected), original in zip(answers, batch, strict=True)
-        if (problem := check_correction(original, corrected, spoken))
+        if (problem := check_correction(original, corrected, spoken, batch))
     ]
     if not problems:
         return None

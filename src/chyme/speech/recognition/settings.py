@@ -16,7 +16,7 @@ from chyme.models.weights.folder import path_of, verified_folder
 
 MODEL_FILE = "model.bin"
 FILES = (MODEL_FILE, "config.json", "tokenizer.json")  # without the last one, the library would download it
-PROTOCOL = 1  # raise it when the same model would give other words for the same sound
+PROTOCOL = 2  # raise it when the same model would give other words for the same sound
 SERVICE_PROTOCOL = 1  # raise it when the requests, or how answers are read, change
 SOUND_A_REQUEST = 400.0  # minimum seconds of sound per request, when there is more than that
 

@@ -41,7 +41,8 @@ class ActivityRules:
 
     threshold: float = 0.5  # probability from which speech begins
     quiet: float = 0.35  # probability below which it may end
-    min_speech: float = 0.25  # anything shorter is not speech
+    min_speech: float = 0.25  # anything shorter is not speech …
+    min_last_speech: float = 0.1  # … unless the sound stops in it: a last word may be cut off
     min_silence: float = 0.5  # a shorter pause does not end it
     pad: float = 0.3  # sound kept before and after
     longest: float = 28.0  # longer speech is cut, at its last pause if it has one
@@ -130,7 +131,7 @@ class _SpanBuilder:
             self.position += WINDOW
 
     def finish(self, length: int) -> Iterator[tuple[int, int]]:
-        if self.speech_start is not None and length - self.speech_start > self._rules.min_speech * RATE:
+        if self.speech_start is not None and length - self.speech_start > self._rules.min_last_speech * RATE:
             yield self.speech_start, length
         self.speech_start = None
 

@@ -9,7 +9,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from chyme.errors import EngineUnavailable
-from chyme.speech.recognition.hallucination_filter import WhisperResult, WhisperWord, is_doubtful, quality_score
+from chyme.speech.recognition.hallucination_filter import (
+    WhisperResult,
+    WhisperWord,
+    is_doubtful,
+    is_repetitive,
+    quality_score,
+)
+from chyme.speech.recognition.open_endings import TAIL_FRAMES, lost_words, may_have_lost_words
 from chyme.speech.recognition.settings import SpeechSettings, model_folder
 
 if TYPE_CHECKING:
@@ -113,7 +120,8 @@ class Whisper:
         return self._language_probabilities(self._encode_full_length(audio))
 
     def transcribe(self, audio: EncodedAudio, language: str) -> WhisperResult:
-        """Return the words. If they are doubtful, try again with all the silence the model was trained on."""
+        """Return the words. If they are doubtful, try again with all the silence the model was trained on; where the
+        sound stops in the middle of a sentence, listen to its end again."""
         tokenizer = self._tokenizers(language)
         result, tokens = self._generate(audio, tokenizer)
         if is_doubtful(result):
@@ -121,7 +129,23 @@ class Whisper:
             second_result, second_tokens = self._generate(full_length, tokenizer)
             if quality_score(second_result) > quality_score(result):
                 audio, result, tokens = full_length, second_result, second_tokens
-        return replace(result, words=tuple(self._align_words(audio, tokenizer, tokens))) if tokens else result
+        if not tokens:
+            return result
+        words = tuple(self._align_words(audio, tokenizer, tokens))
+        lost = self._listen_again(audio, tokenizer, words) if may_have_lost_words(result.text, audio.features) else ()
+        return replace(result, text=result.text + "".join(word.text for word in lost), words=(*words, *lost))
+
+    def _listen_again(
+        self, audio: EncodedAudio, tokenizer: Tokenizer, words: tuple[WhisperWord, ...]
+    ) -> tuple[WhisperWord, ...]:
+        """The words at the end that a second hearing of the last seconds adds."""
+        features = audio.features[..., -TAIL_FRAMES:]
+        tail = EncodedAudio(features, self._encode_frames(features, max(MIN_FRAMES, TAIL_FRAMES + SILENCE_FRAMES)))
+        result, tokens = self._generate(tail, tokenizer)
+        if not tokens or is_repetitive(result.text):
+            return ()
+        again = tuple(self._align_words(tail, tokenizer, tokens))
+        return lost_words(words, again, (audio.frames - TAIL_FRAMES) * FRAME)
 
     def _language_probabilities(self, audio: EncodedAudio) -> dict[str, float]:
         return {token[2:-2]: probability for token, probability in self._model.model.detect_language(audio.encoded)[0]}

@@ -13,12 +13,16 @@ from chyme.text.function_words import language_of, words_in
 from chyme.text.markdown_lines import clean_line
 from chyme.text.topic_overlap import is_off_topic
 from chyme.text.unspaced_scripts import IDEOGRAPH
+from chyme.text.word_lists import WordList
 
 _MIN_SIMILARITY = 0.5  # minimum share of words, or of letter pairs, that must remain
 _MAX_GROWTH, _MAX_SHRINKING = 1.4, 0.6  # length ratio in letters, against the text without fillers
 _SLACK_LETTERS = 12  # letters that a text of any length may grow or shrink by
 _MAX_ORDERED_WORDS = 300  # up to this many words their order is compared; beyond, only the set of words
 _NUMBERS = re.compile(r"\d+")
+_NUMBER_WORDS = WordList(__package__, "number_words")
+_NAME = re.compile(r"(?<=[\w,;’'-] )[A-ZÀ-ÖØ-Þ][^\W\d_]+(?:[-’'][^\W\d_]+)*")  # a capital within a sentence
+_CAPITAL_NOUNS = frozenset({"de", "lb"})  # languages in which a capital tells no name
 
 
 def check_numbering(expected: Sequence[int], got: Sequence[int]) -> str | None:
@@ -38,14 +42,19 @@ def check_numbering(expected: Sequence[int], got: Sequence[int]) -> str | None:
     return "the segments are not in their order: keep it"
 
 
-def check_correction(said: str, given: str, language: str | None) -> str | None:
-    """Why `given` is not `said` with its mistakes corrected; None when it is."""
+def check_correction(said: str, given: str, language: str | None, around: Sequence[str] = ()) -> str | None:
+    """Why `given` is not `said` with its mistakes corrected; None when it is.
+
+    A name may only be replaced by one that is heard elsewhere: in the texts `around`.
+    """
     cleaned = strip_fillers(said, language)
     given = clean_line(given)
     if not given:
         return None if not cleaned else "was emptied, though it says something"
-    if _NUMBERS.findall(said) != _NUMBERS.findall(given):
+    if _numbers_in(said, language) != _numbers_in(given, language):
         return "has other numbers than were said"
+    if language not in _CAPITAL_NOUNS and (name := _new_name(said, given, around)):
+        return f"names {name}, which was not said: keep names as they were heard"
     length = max(len(cleaned), 1)
     if len(given) > max(length, len(said)) * _MAX_GROWTH + _SLACK_LETTERS:
         return "is much longer than what was said"
@@ -57,6 +66,22 @@ def check_correction(said: str, given: str, language: str | None) -> str | None:
     if _similarity(cleaned or said, given) < _MIN_SIMILARITY:
         return "has too few words in common with what was said"
     return None
+
+
+def _numbers_in(text: str, language: str | None) -> list[str]:
+    """The numbers of a text, in digits and in words."""
+    words = _NUMBER_WORDS.words(language or "")
+    return [*_NUMBERS.findall(text), *(word for word in words_in(text) if word in words)]
+
+
+def _new_name(said: str, given: str, around: Sequence[str]) -> str | None:
+    """A name that takes the place of one that was said, though it is heard nowhere."""
+    given_words = set(words_in(given))
+    lost = [name for name in _NAME.findall(said) if not set(words_in(name)) <= given_words]
+    if not lost:
+        return None
+    heard = {word for text in (said, *around) for word in words_in(text)}
+    return next((name for name in _NAME.findall(given) if not set(words_in(name)) <= heard), None)
 
 
 def _similarity(said: str, given: str) -> float:
