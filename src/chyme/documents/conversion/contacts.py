@@ -71,7 +71,9 @@ def _joined(line: ContentLine) -> str:
 
 
 def _describe(card: list[ContentLine]) -> str:
-    labels = {line.group: _APPLE_LABEL.sub(r"\1", line.text) for line in card if line.name == "X-ABLABEL" and line.group}
+    labels = {
+        line.group: _APPLE_LABEL.sub(r"\1", line.text) for line in card if line.name == "X-ABLABEL" and line.group
+    }
     facts = list(dict.fromkeys(_facts(card, labels)))
     notes = [line.text for line in card if line.name == "NOTE" and line.text]
     return "\n\n".join(filter(None, ["  \n".join(facts), *notes]))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable
 
 from chyme.documents.conversion.results import ConversionLimits, ConversionResult, check_size, truncate
 from chyme.documents.conversion.scanned_pages import ScanReader
 from chyme.files.extensions import (
+    ARCHIVES,
     CALENDAR,
     DOCUMENTS,
     EML,
@@ -47,6 +49,10 @@ def convert(
         from chyme.documents.conversion.email import convert_msg
 
         result = convert_msg(name, data, mime)
+    elif mime in ARCHIVES:
+        from chyme.documents.conversion.archives.reader import convert_archive
+
+        result = convert_archive(name, io.BytesIO(data), len(data), mime, limits, progress)
     elif mime in STRUCTURED_TEXTS:
         result = _convert_structured_text(name, data, mime, limits)
     else:

@@ -15,7 +15,9 @@ from chyme.files.machine_names import without_extension
 
 MAIL_BYTES = 50 * MB  # of one mail; what follows are attachments, which are only named
 MAIL_FIELDS = ("From", "To", "Cc", "Date")
-_SEPARATOR = re.compile(rb"From [^\r\n]{0,300}?\d{1,2}:\d\d[^\r\n]{0,40}\d{4}[^\r\n]{0,60}\r?\n(?:[!-9;-~]{1,80}:|>From )")
+_SEPARATOR = re.compile(
+    rb"From [^\r\n]{0,300}?\d{1,2}:\d\d[^\r\n]{0,40}\d{4}[^\r\n]{0,60}\r?\n(?:[!-9;-~]{1,80}:|>From )"
+)
 _ESCAPED = re.compile(rb"^>(>*From )", re.MULTILINE)
 _CONTENT_LENGTH = re.compile(rb"^content-length:[ \t]{0,8}(\d{1,12})", re.MULTILINE | re.IGNORECASE)
 _HEADER_BYTES = 256 * 1024

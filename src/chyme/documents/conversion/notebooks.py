@@ -17,7 +17,9 @@ from chyme.text.decoding import clean, decode
 
 OUTPUT_LINES, OUTPUT_CHARS = 30, 2_000  # of one cell
 _LANGUAGE = re.compile(r"[A-Za-z0-9+#.-]{1,30}")
-_EMBEDDED = re.compile(r"!?\[[^\]\n]{0,200}\]\((?:data:|attachment:)[^)\s]*\)|data:[\w/+.-]{1,80};base64,[A-Za-z0-9+/=\s]+")
+_EMBEDDED = re.compile(
+    r"!?\[[^\]\n]{0,200}\]\((?:data:|attachment:)[^)\s]*\)|data:[\w/+.-]{1,80};base64,[A-Za-z0-9+/=\s]+"
+)
 _COLOUR_CODES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 _FENCE = re.compile(r"^([`~]{3,})", re.MULTILINE)
 Json = Mapping[str, object]
@@ -28,7 +30,9 @@ def convert_notebook(name: str, data: bytes, limits: ConversionLimits) -> Conver
     try:
         notebook = json.loads(decode(data, len(data)).text)
     except RecursionError as error:
-        raise LimitReached(f"{name}: notebook is nested too deeply to be read; open it in Jupyter and save it anew") from error
+        raise LimitReached(
+            f"{name}: notebook is nested too deeply to be read; open it in Jupyter and save it anew"
+        ) from error
     except ValueError as error:
         raise broken_file_error(name, "notebook") from error
     if not isinstance(notebook, dict):

@@ -17,7 +17,7 @@ _SBV_CUE = re.compile(rf"^{_TIME},{_TIME}[ \t]*$", re.MULTILINE)
 _ASS_TIME = re.compile(_TIME)
 _LRC_TIME = re.compile(r"\[(\d{1,4}):(\d\d)(?:[.:](\d{1,3}))?\]|<\d{1,3}:\d\d(?:[.:]\d{1,3})?>")
 _LRC_TAG = re.compile(r"\[([a-z#]{1,10}):[ \t]*([^\]\n]*)\]", re.IGNORECASE)
-_VTT_TITLE = re.compile(r"WEBVTT[ \t]+(?:-[ \t]*)?([^\n]{1,300})")
+_VTT_TITLE = re.compile(r"WEBVTT[ \t]+-[ \t]*([^\n]{1,300})")
 _BLANK_LINES = re.compile(r"\n[ \t]*\n")
 _VTT_BLOCK = re.compile(r"^(?:NOTE|STYLE|REGION)\b")
 _VOICE = re.compile(r"<v(?:\.[^\s>]{0,80})?[ \t]+([^>\n]{1,200})>")
@@ -86,7 +86,7 @@ def _timed_blocks(text: str, pattern: re.Pattern[str]) -> Iterator[Cue]:
 
 
 def _body_lines(body: str, last: bool) -> str:
-    """The text of a cue: without the number or name of the next one, which stands above its times, and without notes."""
+    """The text of a cue: without the number or name of the next one, above its times, and without notes."""
     lines = body.split("\n")
     if not last and len(lines) > 2:
         above, before = lines[-2], lines[-3]  # the last line ends where the next times begin

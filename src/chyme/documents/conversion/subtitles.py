@@ -1,4 +1,4 @@
-"""Convert subtitles and lyrics to a readable transcript: paragraphs without times, each cue with its seconds as place."""
+"""Convert subtitles and lyrics to a readable transcript: paragraphs without times, whose places have the seconds."""
 
 from __future__ import annotations
 
@@ -58,9 +58,7 @@ class _Writer:
                 self._write(f"**{cue.speaker}:** ")
             self._write(cue.text)
             if cue.start is not None:
-                self.places.append(
-                    Place(start, self._length, seconds=cue.start, until=cue.until, speaker=cue.speaker)
-                )
+                self.places.append(Place(start, self._length, seconds=cue.start, until=cue.until, speaker=cue.speaker))
         self._speaker = cues[0].speaker
 
     def _write(self, text: str) -> None:
