@@ -35,6 +35,7 @@ from chyme.files.text_formats import detect_text_format
 from chyme.model import Kind
 from chyme.text.decoding import encoding_of, is_utf8
 
+RULES_VERSION = 2  # raise it when texts or unknown files may now be of another kind: known files are looked at again
 HEAD_BYTES = 8192
 UNKNOWN = (Kind.OTHER, "application/octet-stream")
 
