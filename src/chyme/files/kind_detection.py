@@ -34,6 +34,7 @@ from chyme.files.signatures import detect_by_signature
 from chyme.files.text_formats import detect_text_format
 from chyme.model import Kind
 from chyme.text.decoding import encoding_of, is_utf8
+from chyme.text.rare_encodings import WITH_CONTROLS
 
 RULES_VERSION = 2  # raise it when texts or unknown files may now be of another kind: known files are looked at again
 HEAD_BYTES = 8192
@@ -134,8 +135,8 @@ def _as_text(head: bytes, size: int, extension: str) -> str | None:
     controls = len(head) - len(head.translate(None, _CONTROL_BYTES))
     if not marked and controls:
         encoding, _ = encoding_of(head, cut=True)
-        if encoding.startswith("utf-16"):
-            return head.decode(encoding, "replace")
+        if encoding.startswith(("utf-16", "utf-32")) or encoding in WITH_CONTROLS:
+            return head.decode(encoding, "replace").replace("\x85", "\n")
         stray = controls <= len(head) // 50 and (b"\x00" not in head or extension in TEXTS)
         if not (stray and is_utf8(head, cut=True)):
             return None
