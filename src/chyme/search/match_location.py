@@ -21,7 +21,8 @@ def locate_match(
 ) -> Place:
     """The passage's place, narrowed to the line with most of the words where lines have a box or a time.
 
-    Elsewhere its heading is the one above most of the words. If the passage has none of the words, the line where the key sentence begins, if there is one.
+    Elsewhere its heading is the one above most of the words. If the passage has none of them, the line where the key
+    sentence begins counts, if there is one.
     """
     whole = passage.place
     is_narrowable = whole.box is not None or whole.seconds is not None

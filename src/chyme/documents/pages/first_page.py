@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, BinaryIO, Literal
 from chyme.documents.conversion.archives.reader import convert_archive
 from chyme.documents.conversion.comments_and_charts import slides_of
 from chyme.documents.conversion.converter import convert
+from chyme.documents.conversion.ole_encryption import is_encrypted_ole
 from chyme.documents.conversion.results import ConversionLimits, check_size
 from chyme.documents.conversion.zip_packages import Package, open_package, tag_of
 from chyme.documents.libreoffice.installation import office_program
@@ -18,7 +19,7 @@ from chyme.documents.pages.limits import PageLimits
 from chyme.documents.pages.pdf_page import NoPage, render_first_pdf_page
 from chyme.documents.pages.text_page import render_text_page
 from chyme.errors import DigestError, UnreadableFile
-from chyme.files.container_formats import OLE_MARK, ole_names
+from chyme.files.container_formats import OLE_MARK
 from chyme.files.extensions import DOCUMENTS, EPUB, PDF, RTF, STRUCTURED_TEXTS
 
 if TYPE_CHECKING:
@@ -121,7 +122,7 @@ def _render_with_office(name: str, data: bytes, mime: str, limits: PageLimits, n
 def _is_old_office_or_rtf(data: bytes) -> bool:
     """Whether it begins like an old office document or RTF; LibreOffice would read anything else as plain text."""
     if data.startswith(OLE_MARK):
-        return "EncryptedPackage" not in ole_names(data[:512], len(data), lambda at, length: data[at : at + length])
+        return not is_encrypted_ole(data)
     return data[:64].lstrip(b"\xef\xbb\xbf\x00 \r\n\t").startswith(b"{\\rtf")
 
 
