@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from chyme.documents.conversion.archives.members import DamagedArchive, Member, UnpackLimit
-from chyme.documents.conversion.results import MB, ConversionLimits, ConversionResult, cut_long_runs, truncate
-from chyme.errors import DigestError, UnreadableFile
+from chyme.documents.conversion.archives.members import Member
+from chyme.documents.conversion.results import MB, ConversionLimits, ConversionResult, cut_long_runs
+from chyme.errors import DigestError, LimitReached, UnreadableFile
 from chyme.files.container_formats import OLE_MARK
 from chyme.files.extensions import ARCHIVES, kind_by_extension
 from chyme.files.kind_detection import HEAD_BYTES, identify
@@ -37,36 +37,42 @@ def read_member(member: Member, room: int, chars: int, limits: ConversionLimits)
     assert member.read is not None
     name = member.path.rpartition("/")[2]
     head = member.read(HEAD_BYTES)
-    kind, _ = identify(name, head, len(head), lambda at, length: head[at : at + length])
-    if kind not in _READABLE and not head.startswith(OLE_MARK):
+    kind, mime = identify(name, head, len(head), lambda at, length: head[at : at + length])
+    if kind in (Kind.TEXT, Kind.URL):
+        data = head + member.read(min(room, 4 * chars) - len(head))
+        truncated = len(data) > HEAD_BYTES and bool(member.read(1))
+        return _plain_text(data, mime, chars, truncated), len(data)
+    if kind is not Kind.DOCUMENT and not head.startswith(OLE_MARK):
         return None, len(head)
-    data = head + member.read(room + 1 - len(head))
-    if len(data) > room:
-        return None, len(data)  # it is larger than it claims
+    data = head + (member.read(room + 1 - len(head)) if (member.size or 0) <= room else b"")
+    if len(data) > room or (member.size or 0) > room:
+        raise LimitReached(f"{name}: larger than {room // MB:,} MB")
     kind, mime = identify(name, data[:HEAD_BYTES], len(data), lambda at, length: data[at : at + length])
-    if not data or kind not in _READABLE or mime in ARCHIVES:
+    if not data or kind is not Kind.DOCUMENT or mime in ARCHIVES:
         return None, len(data)  # an archive in an archive is only listed
-    result = _convert(name, data, kind, mime, replace(limits, text_chars=chars))
-    return (result if result.markdown else None), len(data)
+    return _convert(name, data, mime, replace(limits, text_chars=chars)), len(data)
 
 
-def _convert(name: str, data: bytes, kind: Kind, mime: str, limits: ConversionLimits) -> ConversionResult:
-    if kind is not Kind.DOCUMENT:
-        return truncate(_plain_text(data, mime), limits.text_chars)
+def _convert(name: str, data: bytes, mime: str, limits: ConversionLimits) -> ConversionResult | None:
     from chyme.documents.conversion.converter import convert
 
     try:
-        return convert(name, data, mime, limits)
-    except (DigestError, MemoryError, DamagedArchive, UnpackLimit):
+        result = convert(name, data, mime, limits)
+    except (DigestError, MemoryError):
         raise
     except Exception as error:  # foreign data can fail in any way; the other files can be read all the same
         raise UnreadableFile(f"{name}: cannot be read ({type(error).__name__})") from error
+    return result if result.markdown else None
 
 
-def _plain_text(data: bytes, mime: str) -> ConversionResult:
+def _plain_text(data: bytes, mime: str, chars: int, truncated: bool) -> ConversionResult | None:
     """Prose as it is; code and data in a fence, so that none of it looks like a heading."""
-    text, notes = cut_long_runs(decode(data, len(data)).text.strip())
-    if text and mime not in _READ_AS_WRITTEN:
+    text, notes = cut_long_runs(decode(data, len(data)).text.strip()[: chars + 1])
+    if not text:
+        return None
+    if truncated or len(text) > chars:
+        text, notes = text[:chars], (*notes, f"only the first {min(len(text), chars):,} characters are kept")
+    if mime not in _READ_AS_WRITTEN:
         fence = "~~~" if "```" in text else "```"
         text = f"{fence}\n{text}\n{fence}"
     return ConversionResult(text, notes=notes)

@@ -144,9 +144,6 @@ class _MemberReader:
         if room <= 0 or chars <= 0 or self.clock() > self.deadline:
             contents.not_reached += 1
             return ""
-        if (member.size or 0) > room:
-            contents.not_reached += room < MEMBER_BYTES
-            return "" if room < MEMBER_BYTES else f"not read: larger than {format_size(MEMBER_BYTES)}"
         if self.marks.has_crashed(number):
             return "not read: its reader crashed or took too long"
         try:
