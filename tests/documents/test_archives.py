@@ -59,7 +59,7 @@ def test_files_are_listed_and_read_in_every_format(name: str, data: bytes, mime:
     if mime == ZIP and name.endswith(".exe"):
         name = "boats"
     result = read(name, data, mime)
-    assert listed(result) == ["readme.txt, 34 bytes", "notes/regatta.md, 28 bytes"]
+    assert listed(result) == ["readme.txt, 34 B", "notes/regatta.md, 28 B"]
     assert result.markdown.startswith("# boats\n\n")
     for path, words in (("readme.txt", "sextant"), ("notes/regatta.md", "orange buoy")):
         position = result.markdown.index(words)
@@ -122,7 +122,7 @@ def test_encrypted_files_are_listed_as_such_with_the_way_out() -> None:
     for mark, offset in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
         data[data.index(mark) + offset] |= 1
     result = read("locked.zip", bytes(data), ZIP)
-    assert listed(result)[0] == "readme.txt, 34 bytes (encrypted)"
+    assert listed(result)[0] == "readme.txt, 34 B (encrypted)"
     assert "unpack them with their password" in result.notes[-1]
     assert "orange buoy" in result.markdown
     assert listed(read("a.rar", rar4_of(FILES, encrypted=True), RAR))[0].endswith("(encrypted)")
@@ -190,7 +190,7 @@ def test_names_that_lead_elsewhere_are_only_shown() -> None:
 
 def test_links_in_an_archive_are_not_followed() -> None:
     result = read("links.tar", tar_of_links(passwd="/etc/passwd", up="../../.."), TAR)
-    assert listed(result) == ["passwd, 0 bytes (a link)", "up, 0 bytes (a link)"]
+    assert listed(result) == ["passwd, 0 B (a link)", "up, 0 B (a link)"]
     assert len(result.places) == 1
 
 
@@ -198,29 +198,29 @@ def test_long_and_odd_names_stay_on_one_line() -> None:
     long = "ö" * 127 + ".txt"
     result = read("a.tar", tar_of((long, b"long name"), ("a\nb\t*c*.txt", b"odd name"), ("x" * 5000, b"")), TAR)
     assert listed(result)[0].startswith(long)
-    assert listed(result)[1] == "a b *c*.txt, 8 bytes"
+    assert listed(result)[1] == "a b *c*.txt, 8 B"
     assert len(listed(result)[2]) < 600
     assert "odd name" in result.markdown
 
 
 def test_names_in_old_encodings_keep_their_letters() -> None:
     data = zip_of({"XXXXXXXX.txt": b"y"}).replace(b"XXXXXXXX", "Größe_zu".encode("cp437"))
-    assert listed(read("dos.zip", data, ZIP)) == ["Größe_zu.txt, 1 byte"]
+    assert listed(read("dos.zip", data, ZIP)) == ["Größe_zu.txt, 1 B"]
 
 
 def test_a_broken_file_in_an_archive_does_not_keep_others_from_being_read() -> None:
     members = {"broken.docx": b"PK\x03\x04 no document", "empty.pdf": b"", "bad.pdf": b"%PDF-1.4 broken", **FILES}
     result = read("mixed.zip", zip_of(members), ZIP)
     assert "sextant" in result.markdown
-    assert listed(result)[0].startswith("broken.docx, 16 bytes (not read: ")
-    assert listed(result)[2].startswith("bad.pdf, 15 bytes (not read: PDF ")
+    assert listed(result)[0].startswith("broken.docx, 16 B (not read: ")
+    assert listed(result)[2].startswith("bad.pdf, 15 B (not read: PDF ")
 
 
 def test_a_damaged_file_in_an_archive_is_named() -> None:
     data = bytearray(zip_of({"a.txt": b"words " * 50, "b.txt": b"other words"}, zipfile.ZIP_STORED))
     data[data.index(b"words")] ^= 0xFF
     result = read("a.zip", bytes(data), ZIP)
-    assert listed(result)[0] == "a.txt, 300 bytes (not read: damaged)"
+    assert listed(result)[0] == "a.txt, 300 B (not read: damaged)"
     assert "other words" in result.markdown
 
 
@@ -252,7 +252,7 @@ def test_a_file_whose_reader_killed_the_process_is_left_out_next_time(tmp_path: 
     result = convert_archive(
         "boats.zip", io.BytesIO(data), len(data), ZIP, ConversionLimits(), lambda _: None, tmp_path
     )
-    assert listed(result)[0] == "readme.txt, 34 bytes (not read: its reader crashed or took too long)"
+    assert listed(result)[0] == "readme.txt, 34 B (not read: its reader crashed or took too long)"
     assert "orange buoy" in result.markdown
 
 

@@ -36,9 +36,9 @@ def format_time(seconds: float) -> str:
 
 
 def format_size(count: int) -> str:
-    """A number of bytes in words: 44 bytes, 1.2 KB, 3.4 MB."""
+    """A number of bytes in words: 44 B, 1.2 KB, 3.4 MB."""
     if count < 1000:
-        return "1 byte" if count == 1 else f"{count} bytes"
+        return f"{count} B"
     size = float(count)
     for unit in ("KB", "MB", "GB", "TB"):
         size /= 1000
