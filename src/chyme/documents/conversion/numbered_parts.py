@@ -15,6 +15,7 @@ from chyme.documents.conversion.results import (
 )
 from chyme.model import Place
 
+PART_CHARS = 1_000_000  # of one part: no single mail hides all others
 _LEADING_MARKS = re.compile(r"^[#>\s]+")
 
 
@@ -41,7 +42,11 @@ def join_parts(
     length, number = len(texts[0]), 0
     for number, part in enumerate(parts, 1):
         heading = one_line(part.heading)
-        markdown, cut_notes = cut_long_runs(compact_tables(f"## {heading}\n\n{part.markdown.strip()}".rstrip()))
+        body = part.markdown.strip()
+        if len(body) > PART_CHARS:
+            body = body[:PART_CHARS]
+            notes[f"{names[1]} of more than {PART_CHARS:,} characters are cut there"] = None
+        markdown, cut_notes = cut_long_runs(compact_tables(f"## {heading}\n\n{body}".rstrip()))
         if length + len(markdown) > limits.text_chars:
             notes[_left_out(number - 1, number + _count(parts), names)] = None
             break

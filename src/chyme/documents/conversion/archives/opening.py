@@ -41,7 +41,8 @@ def is_package(name: str, mime: str) -> bool:
     if mime in (JAR, APK, WHEEL):
         return True
     extension = extension_of(name)
-    return mime == ZIP and extension not in ("", "zip") and kind_by_extension(name) is None
+    is_own_format = extension not in ("", "zip") and not extension.isdigit() and kind_by_extension(name) is None
+    return mime == ZIP and is_own_format
 
 
 def open_archive(name: str, stream: BinaryIO, size: int, mime: str, limits: ConversionLimits) -> Iterable[Member]:

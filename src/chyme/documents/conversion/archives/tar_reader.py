@@ -45,7 +45,14 @@ class TarReader:
             self._stream.skip(end - self._stream.position)
 
     def _read_on(self, end: int) -> Callable[[int], bytes]:
-        return lambda count: self._stream.read(max(0, min(count, end - self._stream.position)))
+        def read(count: int) -> bytes:
+            wanted = max(0, min(count, end - self._stream.position))
+            data = self._stream.read(wanted)
+            if len(data) < wanted:
+                raise DamagedArchive
+            return data
+
+        return read
 
     def _remember(self, sort: bytes, size: int, padded: int) -> None:
         """Keep a long name or extended header for the file that follows."""
