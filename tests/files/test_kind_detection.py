@@ -99,8 +99,14 @@ def test_a_wrong_extension_does_not_change_the_kind(sample: str, wrong: str, mim
         ("a.webm", b"\x1a\x45\xdf\xa3\x9f\x42\x82\x84webm", Kind.VIDEO, "video/webm"),
         ("a.mkv", b"\x1a\x45\xdf\xa3\x9f\x42\x82\x88matroska", Kind.VIDEO, "video/x-matroska"),
         ("a.avi", b"RIFF\x24\0\0\0AVI LIST", Kind.VIDEO, "video/x-msvideo"),
-        ("a.7z", b"7z\xbc\xaf\x27\x1c\0\4", Kind.OTHER, "application/x-7z-compressed"),
-        ("a.gz", b"\x1f\x8b\x08\0\0\0\0\0", Kind.OTHER, "application/gzip"),
+        ("a.7z", b"7z\xbc\xaf\x27\x1c\0\4", Kind.DOCUMENT, "application/x-7z-compressed"),
+        ("a.gz", b"\x1f\x8b\x08\0\0\0\0\0", Kind.DOCUMENT, "application/gzip"),
+        ("a.bz2", b"BZh91AY&SY\0\0", Kind.DOCUMENT, "application/x-bzip2"),
+        ("note.txt", b"BZh9 is how it begins", Kind.TEXT, "text/plain"),
+        ("a.xz", b"\xfd7zXZ\0\0\4", Kind.DOCUMENT, "application/x-xz"),
+        ("a.rar", b"Rar!\x1a\x07\x01\0\0\0", Kind.DOCUMENT, "application/vnd.rar"),
+        ("a.zst", b"\x28\xb5\x2f\xfd\0\0", Kind.OTHER, "application/zstd"),
+        ("empty.zip", b"PK\5\6" + bytes(18), Kind.DOCUMENT, "application/zip"),
     ],
 )
 def test_media_and_archives_are_known_by_their_first_bytes(name: str, data: bytes, kind: Kind, mime: str) -> None:
@@ -129,6 +135,83 @@ def test_media_and_archives_are_known_by_their_first_bytes(name: str, data: byte
 )
 def test_text_is_distinguished_from_markup_mail_and_links(name: str, text: str, kind: Kind, mime: str) -> None:
     assert kind_of(name, text.encode()) == (kind, mime)
+
+
+FROM_LINE = "From ada@example.org Mon May  6 09:30:00 2024\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "mime"),
+    [
+        ("letters.mbox", f"{FROM_LINE}From: a@b.c\n\nhello", "application/mbox"),
+        ("Sent", f"{FROM_LINE}X-Status: read\nFrom: a@b.c\n\nhello", "application/mbox"),
+        ("takeout", "From 17@x Mon May 06 09:30:00 +0000 2024\nX-GM-THRID: 1\n\nhi", "application/mbox"),
+        ("talk.vtt", "WEBVTT\n\n00:01.000 --> 00:02.000\nhello", "text/vtt"),
+        ("talk.txt", "\ufeffWEBVTT\r\n\r\n00:01.000 --> 00:02.000\r\nhello", "text/vtt"),
+        ("talk", "1\n00:00:01,000 --> 00:00:02,000\nhello", "application/x-subrip"),
+        ("talk.srt", "00:00:01,000 --> 00:00:02,000\nno number", "application/x-subrip"),
+        ("talk.txt", "[Script Info]\nTitle: x\n\n[Events]\n", "text/x-ssa"),
+        ("song.lrc", "[ti:x]\n[00:10.00]la", "text/x-lrc"),
+        ("talk.txt", "0:00:01.000,0:00:02.000\nhello", "text/x-sbv"),
+        ("talk.xml", '<?xml version="1.0"?>\n<tt xmlns="http://www.w3.org/ns/ttml"></tt>', "application/ttml+xml"),
+        ("work.ipynb", '{\n "cells": [], "nbformat": 4}', "application/x-ipynb+json"),
+        ("club", "BEGIN:VCALENDAR\r\nVERSION:2.0\r\n", "text/calendar"),
+        ("card.txt", "BEGIN:VCARD\nFN:Ada\n", "text/vcard"),
+    ],
+)
+def test_texts_with_a_structure_of_their_own_are_documents(name: str, text: str, mime: str) -> None:
+    assert kind_of(name, text.encode()) == (Kind.DOCUMENT, mime)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("letter.txt", "From here to 12:30 it takes 2024 steps\nand more"),
+        ("fix.patch", "From 0123 Mon Sep 17 00:00:00 2001\nFrom: a@b.c\nSubject: x\n\n---\n"),
+        ("chat.txt", "[12:30] Ada: hello\n[12:31] Bruno: hello\n"),
+        ("note.md", "BEGIN:VCARD is how a card begins"),
+        ("talk.srt", "These are not subtitles."),
+        ("work.ipynb", "not a notebook"),
+        ("data.json", '{"cells": [1, 2]}'),
+        ("empty.ics", ""),
+    ],
+)
+def test_texts_that_only_look_alike_stay_texts(name: str, text: str) -> None:
+    assert kind_of(name, text.encode())[0] is Kind.TEXT
+
+
+@pytest.mark.parametrize(
+    ("names", "mime"),
+    [
+        (["META-INF/MANIFEST.MF", "a.class"], "application/java-archive"),
+        (["AndroidManifest.xml", "META-INF/MANIFEST.MF"], "application/vnd.android.package-archive"),
+        (["x/a.py", "x-1.dist-info/WHEEL"], "application/x-wheel+zip"),
+        (["a.txt", "b.txt"], "application/zip"),
+        (["word/document.xml"], WORD),
+        (["META-INF/container.xml"], "application/epub+zip"),
+    ],
+)
+def test_zip_files_are_told_apart_by_what_is_in_them(names: list[str], mime: str) -> None:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for name in names:
+            archive.writestr(name, "x")
+    assert kind_of("unnamed", buffer.getvalue()) == (Kind.DOCUMENT, mime)
+
+
+def test_a_tar_without_signature_is_known_by_its_checksum() -> None:
+    block = bytearray(512)
+    block[:5], block[124:136] = b"a.txt", b"00000000000\0"
+    block[148:156] = f"{sum(block) + 8 * 32:06o}\0 ".encode()
+    assert kind_of("old.tar", bytes(block) * 2)[1] == "application/x-tar"
+    assert kind_of("old.bin", bytes(block) * 2)[0] is Kind.OTHER
+
+
+@pytest.mark.parametrize("encoding", ["cp037", "cp500", "utf-32-le", "utf-16-be", "iso2022_kr"])
+def test_texts_in_encodings_with_control_bytes_are_texts(encoding: str) -> None:
+    text = "The ferry leaves at six, and nobody has seen the pilot.\n" * 3
+    text += "오늘은 배가 없다\n" if encoding == "iso2022_kr" else ""
+    assert kind_of("note.txt", text.encode(encoding).replace(b"\x25", b"\x15")) == (Kind.TEXT, "text/plain")
 
 
 def test_an_empty_file_is_what_its_extension_says() -> None:
@@ -204,7 +287,7 @@ def test_a_zip_of_many_entries_costs_a_bounded_read() -> None:
         read.append(length)
         return data[at : at + length]
 
-    assert identify("many.zip", data[:HEAD_BYTES], len(data), read_at)[0] is Kind.OTHER
+    assert identify("many.zip", data[:HEAD_BYTES], len(data), read_at) == (Kind.DOCUMENT, "application/zip")
     assert sum(read) < 300_000
 
 
@@ -229,7 +312,7 @@ def test_a_note_is_identified_by_its_beginning() -> None:
         ("binary_as.txt", Kind.OTHER),
         ("utf16.txt", Kind.TEXT),
         ("shiftjis.txt", Kind.TEXT),
-        ("overlap_15GB.zip", Kind.OTHER),
+        ("overlap_15GB.zip", Kind.DOCUMENT),
         ("qpdf__15390.fuzz", Kind.DOCUMENT),
         ("bomb_10GiB.docx", Kind.DOCUMENT),
         ("tika__protected_normal_case.docx", Kind.DOCUMENT),

@@ -91,3 +91,14 @@ def test_a_hit_leads_to_the_recording_even_if_a_summary_matches_better(shelf: Sh
     assert (hit.place.seconds, hit.place.speaker) == (12.0, "speaker-2")
     (of_summary,) = [piece for piece in hit.passages if piece.source == "speech-recognition-summary"]
     assert of_summary.place.seconds is None
+
+
+def test_the_heading_is_the_one_above_the_words(shelf: Shelf) -> None:
+    text = "# Salt\n\nWhite and dry.\n\n# Pepper\n\nBlack and hot."
+    sections = (Place(0, 24, heading="Salt"), Place(24, len(text), heading="Pepper"))
+    id_ = shelf.put("spices.docx", kind=Kind.DOCUMENT, outputs=[upstream("doc-to-markdown", text, sections)])
+    text_places.replace(shelf.db, id_, "doc-to-markdown", sections)
+    for word, heading in (("dry", "Salt"), ("hot", "Pepper")):
+        place = shelf.ask(word).hits[0].place
+        assert place is not None
+        assert place.heading == heading

@@ -27,7 +27,8 @@ def config_of(settings: Settings) -> dict[str, Any]:
     return {
         "conversion": _pick(
             settings,
-            *("document_bytes", "archive_ratio", "archive_entries", "nesting", "pdf_pages", "html_bytes"),
+            *("document_bytes", "archive_ratio", "archive_entries", "archive_bytes", "archive_seconds"),
+            *("nesting", "pdf_pages", "html_bytes"),
             *("text_chars", "ocr_pages"),
         ),
         "ocr": _pick(

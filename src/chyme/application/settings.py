@@ -91,8 +91,14 @@ class Settings:
     answer_mb: int = _setting(256, "How much one task may answer with.")
     document_seconds: float = _setting(600.0, "How long reading one document may take.")
     document_bytes: int = _setting(500 * 1024 * 1024, "Documents larger than this are not read.")
-    archive_ratio: int = _setting(100, "An office file or book may unpack to this many times its size.")
-    archive_entries: int = _setting(10_000, "An office file or book may hold this many parts.")
+    archive_ratio: int = _setting(100, "An archive, office file or book may unpack to this many times its size.")
+    archive_entries: int = _setting(
+        10_000, "An office file or book may hold this many parts; of an archive so many files are listed."
+    )
+    archive_bytes: int = _setting(200 * 1024 * 1024, "How much of the files in one archive is unpacked and read.")
+    archive_seconds: float = _setting(
+        240.0, "How long the files in one archive are read; the rest is listed. Less than `document_seconds`."
+    )
     nesting: int = _setting(100, "How deep elements of a document may stand inside each other.")
     pdf_pages: int = _setting(2_000, "How many pages of a PDF are read; more are noted, not read.")
     ocr_engine: str = _setting("rapidocr", "What reads words in pictures: `rapidocr`, or `tesseract` where installed.")

@@ -10,7 +10,7 @@ from chyme.core.package_versions import describe_versions
 from chyme.digester import Digester, Makes, Runs, Source, Title
 from chyme.documents.conversion.results import ConversionLimits
 from chyme.documents.conversion.scanned_pages import Scan, load_scan, save_scan
-from chyme.files.extensions import PDF
+from chyme.files.extensions import ARCHIVES, PDF
 from chyme.imaging.ocr.engines import OcrSettings, fingerprint, load_engine, portable_fingerprint
 from chyme.imaging.ocr.page_text import page_text
 from chyme.model import File, Form, Kind, Output, Place
@@ -24,7 +24,8 @@ PAGE_BYTES, PAGE_SECONDS = 5_000, 10.0  # usually a scanned page has at least so
 
 
 class DocToMarkdown(Digester):
-    """Converts PDF, office documents, books, web pages and e-mails; pages that are pictures are read by OCR.
+    """Converts PDF, office documents, books, web pages, e-mails and mailboxes, subtitles, notebooks, calendars,
+    contacts and archives; pages that are pictures are read by OCR.
 
     The last lines of the text, each `> note: …`, say what was left out; a document without any text has no content.
     Scanned pages that were read are stored in the scratch folder: another attempt continues after them.
@@ -34,7 +35,7 @@ class DocToMarkdown(Digester):
     label = "Text"
     description = "The document's text as markdown, with its pages and headings; scanned pages are read, too."
     makes = Makes(Form.TEXT, title=Title.OWN, essential_for=frozenset({Kind.DOCUMENT}))
-    version = 2  # web pages and e-mails in HTML keep more of their form
+    version = 3  # archives, mailboxes, subtitles, notebooks, calendars and contacts are read
     runs = Runs(family="parsers", keeps_scratch=True)
 
     def __init__(
@@ -64,10 +65,18 @@ class DocToMarkdown(Digester):
     def digest(self, source: Source) -> list[Output]:
         from chyme.documents.conversion.converter import convert
 
+        file = source.file
         with source.open() as stream:
-            data = stream.read(self.limits.document_bytes + 1)
-        scans = _ScanReader(self.ocr, source.scratch)
-        result = convert(source.file.name, data, source.file.mime, self.limits, source.progress, scans)
+            if file.mime in ARCHIVES:
+                from chyme.documents.conversion.archives.reader import convert_archive
+
+                result = convert_archive(
+                    file.name, stream, file.size, file.mime, self.limits, source.progress, source.scratch
+                )
+            else:
+                data = stream.read(self.limits.document_bytes + 1)
+                scans = _ScanReader(self.ocr, source.scratch)
+                result = convert(file.name, data, file.mime, self.limits, source.progress, scans)
         if not result.markdown and not result.has_unreadable_text:
             return [Output(self.name, None)]
         notes = [f"> note: {note}" for note in result.notes]

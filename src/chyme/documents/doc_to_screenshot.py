@@ -9,6 +9,7 @@ from chyme.digester import Digester, Makes, Runs, Source
 from chyme.documents.conversion.results import ConversionLimits
 from chyme.documents.libreoffice.installation import office_marker, office_version
 from chyme.documents.pages.limits import PageLimits
+from chyme.files.extensions import ARCHIVES
 from chyme.model import File, Form, Kind, Output
 
 PAGE = "page.jpg"
@@ -54,13 +55,16 @@ class DocToScreenshot(Digester):
         return self.seconds
 
     def digest(self, source: Source) -> list[Output]:
-        from chyme.documents.pages.first_page import render_first_page
+        from chyme.documents.pages.first_page import render_archive_page, render_first_page
         from chyme.imaging.thumbnails import make_preview_and_thumbnail
 
-        with source.open() as stream:
-            data = stream.read(self.conversion.document_bytes + 1)
         file = source.file
-        page = render_first_page(file.name, data, file.mime, self.limits, self.conversion, source.progress)
+        with source.open() as stream:
+            if file.mime in ARCHIVES:
+                page = render_archive_page(file.name, stream, file.size, file.mime, self.limits, self.conversion)
+            else:
+                data = stream.read(self.conversion.document_bytes + 1)
+                page = render_first_page(file.name, data, file.mime, self.limits, self.conversion, source.progress)
         content: dict[str, object] = {} if page.pages is None else {"pages": page.pages}
         content |= {"width": page.image.width, "height": page.image.height, "rendered": page.rendered}
         if page.note:

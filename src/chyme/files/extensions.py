@@ -18,6 +18,16 @@ DOC, XLS, PPT = "application/msword", "application/vnd.ms-excel", "application/v
 MSG = "application/vnd.ms-outlook"
 PDF, RTF, EPUB = "application/pdf", "application/rtf", "application/epub+zip"
 HTML, EML = "text/html", "message/rfc822"
+MBOX, NOTEBOOK = "application/mbox", "application/x-ipynb+json"
+CALENDAR, VCARD = "text/calendar", "text/vcard"
+SRT, VTT, ASS, LRC = "application/x-subrip", "text/vtt", "text/x-ssa", "text/x-lrc"
+SBV, TTML = "text/x-sbv", "application/ttml+xml"
+SUBTITLES = frozenset({SRT, VTT, ASS, LRC, SBV, TTML})
+STRUCTURED_TEXTS = SUBTITLES | {MBOX, NOTEBOOK, CALENDAR, VCARD}  # texts that are read as what they are
+ZIP, TAR, SEVEN_ZIP, RAR = "application/zip", "application/x-tar", "application/x-7z-compressed", "application/vnd.rar"
+GZIP, BZIP2, XZ = "application/gzip", "application/x-bzip2", "application/x-xz"
+JAR, APK, WHEEL = "application/java-archive", "application/vnd.android.package-archive", "application/x-wheel+zip"
+ARCHIVES = frozenset({ZIP, TAR, SEVEN_ZIP, RAR, GZIP, BZIP2, XZ, JAR, APK, WHEEL})
 
 
 def _by_extension(extensions: Mapping[str, str]) -> dict[str, str]:
@@ -142,7 +152,7 @@ TEXTS = _by_extension(
         "application/json": "json",
         "application/jsonl": "jsonl ndjson",
         "application/geo+json": "geojson",
-        "application/x-ipynb+json": "ipynb",
+        NOTEBOOK: "ipynb",
         "application/xml": "xml xsl",
         "application/rss+xml": "rss",
         "application/atom+xml": "atom",
@@ -150,11 +160,15 @@ TEXTS = _by_extension(
         "application/vnd.google-earth.kml+xml": "kml",
         "application/yaml": "yaml yml",
         "application/toml": "toml",
-        "application/x-subrip": "srt",
-        "text/vtt": "vtt",
-        "text/calendar": "ics",
-        "text/vcard": "vcf",
-        "application/mbox": "mbox",
+        SRT: "srt",
+        VTT: "vtt",
+        ASS: "ass ssa",
+        LRC: "lrc",
+        SBV: "sbv",
+        TTML: "ttml dfxp",
+        CALENDAR: "ics ical",
+        VCARD: "vcf vcard",
+        MBOX: "mbox mbx",
         "application/sql": "sql",
         "text/x-shellscript": "sh bash",
         "text/x-python": "py",
@@ -189,7 +203,11 @@ LINKS: dict[str, str] = {
 }
 
 # Text that may begin with markup and is still meant to be read as written.
-VERBATIM_EXTENSIONS = frozenset(TEXTS) - {"txt", "text", "log", "xml", "tmpl"}
+VERBATIM_EXTENSIONS = frozenset(
+    extension
+    for extension, mime in TEXTS.items()
+    if extension not in ("txt", "text", "log", "xml", "tmpl") and mime not in STRUCTURED_TEXTS
+)
 
 
 def extension_of(name: str) -> str:

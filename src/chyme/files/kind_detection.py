@@ -6,12 +6,14 @@ import re
 
 from chyme.files.container_formats import OLE_MARK, ReadAt, ole_names, stored_mimetype, zip_names
 from chyme.files.extensions import (
+    APK,
     DOC,
     DOCUMENTS,
     DOCX,
     EML,
     EPUB,
     HTML,
+    JAR,
     LINKS,
     MSG,
     PDF,
@@ -20,16 +22,21 @@ from chyme.files.extensions import (
     RTF,
     TEXTS,
     VERBATIM_EXTENSIONS,
+    WHEEL,
     XLS,
     XLSX,
+    ZIP,
     extension_of,
     kind_by_extension,
 )
 from chyme.files.link_files import LINK_BYTES, link_in
 from chyme.files.signatures import detect_by_signature
+from chyme.files.text_formats import detect_text_format
 from chyme.model import Kind
 from chyme.text.decoding import encoding_of, is_utf8
+from chyme.text.rare_encodings import WITH_CONTROLS
 
+RULES_VERSION = 2  # raise it when texts or unknown files may now be of another kind: known files are looked at again
 HEAD_BYTES = 8192
 UNKNOWN = (Kind.OTHER, "application/octet-stream")
 
@@ -56,7 +63,7 @@ def identify(name: str, head: bytes, size: int, read_at: ReadAt) -> tuple[Kind, 
     if not head:
         return kind_by_extension(name) or UNKNOWN
     extension = extension_of(name)
-    if head.startswith(b"PK\x03\x04"):
+    if head.startswith((b"PK\x03\x04", b"PK\x05\x06")):
         return _identify_zip(extension, head, size, read_at)
     if head.startswith(OLE_MARK):
         return _identify_ole(extension, head, size, read_at)
@@ -89,7 +96,16 @@ def _identify_zip(extension: str, head: bytes, size: int, read_at: ReadAt) -> tu
     claims_document = extension in DOCUMENTS
     if claims_document and ("[Content_Types].xml" in names or "content.xml" in names or not names):
         return Kind.DOCUMENT, DOCUMENTS[extension]
-    return Kind.OTHER, "application/zip"
+    return Kind.DOCUMENT, _archive_type(names)
+
+
+def _archive_type(names: tuple[str, ...]) -> str:
+    """The type of a zip file that is no document: a program's package, or a plain archive."""
+    if "AndroidManifest.xml" in names:
+        return APK
+    if "META-INF/MANIFEST.MF" in names:
+        return JAR
+    return WHEEL if any(name.endswith(".dist-info/WHEEL") for name in names) else ZIP
 
 
 def _identify_ole(extension: str, head: bytes, size: int, read_at: ReadAt) -> tuple[Kind, str]:
@@ -119,8 +135,8 @@ def _as_text(head: bytes, size: int, extension: str) -> str | None:
     controls = len(head) - len(head.translate(None, _CONTROL_BYTES))
     if not marked and controls:
         encoding, _ = encoding_of(head, cut=True)
-        if encoding.startswith("utf-16"):
-            return head.decode(encoding, "replace")
+        if encoding.startswith(("utf-16", "utf-32")) or encoding in WITH_CONTROLS:
+            return head.decode(encoding, "replace").replace("\x85", "\n")
         stray = controls <= len(head) // 50 and (b"\x00" not in head or extension in TEXTS)
         if not (stray and is_utf8(head, cut=True)):
             return None
@@ -137,6 +153,9 @@ def _identify_text(name: str, extension: str, text: str, head: bytes, size: int)
     if text.lstrip().startswith("{\\rtf") or (extension == "rtf" and text.lstrip().startswith("{\\")):
         return Kind.DOCUMENT, RTF
     if extension not in VERBATIM_EXTENSIONS:
+        structured = None if extension in DOCUMENTS else detect_text_format(extension, text)
+        if structured:
+            return Kind.DOCUMENT, structured
         markup = _identify_markup(extension, text)
         if markup:
             return markup

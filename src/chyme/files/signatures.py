@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import struct
 
-from chyme.files.extensions import AUDIO, IMAGES, PDF, VIDEO
+from chyme.files.extensions import AUDIO, BZIP2, GZIP, IMAGES, PDF, RAR, SEVEN_ZIP, TAR, VIDEO, XZ
 from chyme.model import Kind
 
 KindAndMime = tuple[Kind, str]
@@ -31,11 +31,10 @@ _SIGNATURES: tuple[tuple[bytes, Kind, str], ...] = (
     (b"FLV\x01", Kind.VIDEO, "video/x-flv"),
     (b"\x00\x00\x01\xba", Kind.VIDEO, "video/mpeg"),
     (b"\x00\x00\x01\xb3", Kind.VIDEO, "video/mpeg"),
-    (b"\x1f\x8b", Kind.OTHER, "application/gzip"),
-    (b"BZh", Kind.OTHER, "application/x-bzip2"),
-    (b"\xfd7zXZ\x00", Kind.OTHER, "application/x-xz"),
-    (b"7z\xbc\xaf\x27\x1c", Kind.OTHER, "application/x-7z-compressed"),
-    (b"Rar!\x1a\x07", Kind.OTHER, "application/vnd.rar"),
+    (b"\x1f\x8b", Kind.DOCUMENT, GZIP),
+    (b"\xfd7zXZ\x00", Kind.DOCUMENT, XZ),
+    (b"7z\xbc\xaf\x27\x1c", Kind.DOCUMENT, SEVEN_ZIP),
+    (b"Rar!\x1a\x07", Kind.DOCUMENT, RAR),
     (b"\x28\xb5\x2f\xfd", Kind.OTHER, "application/zstd"),
     (b"\x7fELF", Kind.OTHER, "application/x-elf"),
     (b"SQLite format 3\x00", Kind.OTHER, "application/vnd.sqlite3"),
@@ -66,6 +65,7 @@ _RIFF_FORMS = {
 _CAMERA_RAW = frozenset({"dng", "nef", "cr2", "arw"})
 _WMA_STREAM = bytes.fromhex("409e69f84d5bcf11a8fd00805f5c442b")
 _PORTABLE_ANYMAP = re.compile(rb"P[456]\s(?:\s|#[^\n]{0,200}\n)*\d{1,6}\s+\d{1,6}\s")
+_BZIP2 = re.compile(rb"BZh[1-9](?:1AY&SY|\x17\x72\x45\x38\x50\x90)")
 _BMP_HEADERS = frozenset({12, 16, 40, 52, 56, 64, 108, 124})
 
 
@@ -84,6 +84,7 @@ def detect_by_signature(head: bytes, extension: str) -> KindAndMime | None:
         or _detect_streams(head, extension)
         or _detect_pictures(head, extension)
         or _detect_programs(head)
+        or _detect_archives(head, extension)
     )
 
 
@@ -159,6 +160,22 @@ def _detect_pictures(head: bytes, extension: str) -> KindAndMime | None:
 def _detect_programs(head: bytes) -> KindAndMime | None:
     if head.startswith(b"MZ") and not head[:64].isascii():
         return Kind.OTHER, "application/vnd.microsoft.portable-executable"
-    if head[257:262] == b"ustar":
-        return Kind.OTHER, "application/x-tar"
     return None
+
+
+def _detect_archives(head: bytes, extension: str) -> KindAndMime | None:
+    if _BZIP2.match(head):
+        return Kind.DOCUMENT, BZIP2
+    if head[257:262] == b"ustar" or (extension == "tar" and _has_tar_checksum(head)):
+        return Kind.DOCUMENT, TAR
+    return None
+
+
+def _has_tar_checksum(head: bytes) -> bool:
+    """Whether it begins like the archives of the first tar, which have no signature."""
+    block = head[:512]
+    try:
+        claimed = int(block[148:156].strip(b"\x00 "), 8)
+    except ValueError:
+        return False
+    return len(block) == 512 and claimed == sum(block) - sum(block[148:156]) + 8 * 0x20

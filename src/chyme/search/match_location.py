@@ -21,13 +21,17 @@ def locate_match(
 ) -> Place:
     """The passage's place, narrowed to the line with most of the words where lines have a box or a time.
 
-    If the passage has none of the words, the line where the key sentence begins, if there is one.
+    Elsewhere its heading is the one above most of the words. If the passage has none of them, the line where the key
+    sentence begins counts, if there is one.
     """
     whole = passage.place
-    if whole.box is None and whole.seconds is None:
+    is_narrowable = whole.box is not None or whole.seconds is not None
+    if not is_narrowable and whole.heading is None:
         return whole
     spans = find(passage.text, terms) or ([key_sentence] if key_sentence else [])
     marks = [(whole.start + start, whole.start + end) for start, end in spans]
+    if not is_narrowable:
+        return replace(whole, heading=_heading_above(db, file_id, passage, marks)) if marks else whole
     lines = _lines(db, file_id, passage, form) if marks else ()
     best = max(lines, key=lambda line: (_count_words(line, marks, passage), -line.start), default=None)
     if best is None or not _count_words(best, marks, passage):
@@ -35,6 +39,14 @@ def locate_match(
         return whole if form is Form.TRANSCRIPT else replace(whole, seconds=None, until=None, speaker=None)
     start, end = max(best.start, whole.start), min(best.end, whole.end)
     return replace(best, start=start, end=end, page=whole.page or best.page, heading=whole.heading)
+
+
+def _heading_above(db: Connection, file_id: int, passage: Passage, marks: Sequence[tuple[int, int]]) -> str | None:
+    """The heading of the section with most of the words: a passage may hold several short sections."""
+    whole = passage.place
+    sections = text_places.headings_within(db, file_id, passage.source, whole.start, whole.end)
+    best = max(sections, key=lambda section: (_count_words(section, marks, passage), -section.start), default=None)
+    return best.heading if best is not None and _count_words(best, marks, passage) else whole.heading
 
 
 def _count_words(line: Place, marks: Sequence[tuple[int, int]], passage: Passage) -> int:

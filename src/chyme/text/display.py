@@ -33,3 +33,15 @@ def format_time(seconds: float) -> str:
     whole = int(seconds)
     hours, minutes = whole // 3600, whole // 60 % 60
     return f"{hours}:{minutes:02}:{whole % 60:02}" if hours else f"{minutes}:{whole % 60:02}"
+
+
+def format_size(count: int) -> str:
+    """A number of bytes in words: 44 B, 1.2 KB, 3.4 MB."""
+    if count < 1000:
+        return f"{count} B"
+    size = float(count)
+    for unit in ("KB", "MB", "GB", "TB"):
+        size /= 1000
+        if size < 999.5:
+            return f"{size:.1f} {unit}" if size < 10 else f"{size:,.0f} {unit}"
+    return f"{size:,.0f} TB"

@@ -18,7 +18,8 @@ from chyme.core.children.frames import BadFrame
 # Section → what of it travels; None for values outside sections.
 TRAVELS: Mapping[str, tuple[str, ...]] = {
     "conversion": (
-        *("document_bytes", "archive_ratio", "archive_entries", "nesting", "pdf_pages", "html_bytes"),
+        *("document_bytes", "archive_ratio", "archive_entries", "archive_bytes", "archive_seconds"),
+        *("nesting", "pdf_pages", "html_bytes"),
         *("text_chars", "ocr_pages"),
     ),
     "ocr": ("ocr_engine", "ocr_side", "ocr_doubt", "ocr_pages", "ocr_seconds", "ocr_languages"),

@@ -108,6 +108,16 @@ def by_ids(db: Connection, file_ids: Sequence[int]) -> list[File]:
     return [_from_row(row) for row in rows]
 
 
+def of_kinds(db: Connection, kinds: Sequence[Kind], after: int, limit: int) -> list[File]:
+    """The next files of these kinds that have not vanished, by their number."""
+    statement = f"""
+        SELECT {_COLUMNS} FROM files
+         WHERE id > ? AND vanished_at IS NULL AND kind IN (SELECT value FROM json_each(?))
+         ORDER BY id LIMIT ?
+    """
+    return [_from_row(row) for row in db.execute(statement, (after, json.dumps(list(kinds)), limit))]
+
+
 def insert(db: Connection, seen: Seen, now: str) -> int:
     """Add a new file. Returns its id."""
     cursor = db.execute(

@@ -57,6 +57,19 @@ def within(db: Connection, file_id: int, digester: str, start: int, end: int) ->
     return tuple(map(_from_row, rows))
 
 
+def headings_within(db: Connection, file_id: int, digester: str, start: int, end: int) -> tuple[Place, ...]:
+    """Places below a heading that share a character with this span."""
+    rows = db.execute(
+        f"""
+        {_SELECT}
+         WHERE file_id = ? AND digester = ? AND start < ? AND "end" > ? AND heading NOT NULL
+         ORDER BY ordinal
+        """,
+        (file_id, digester, end, start),
+    )
+    return tuple(map(_from_row, rows))
+
+
 def _from_row(row: tuple[Any, ...]) -> Place:
     start, end, page, heading, seconds, until, speaker, box = row
     return Place(start, end, page, heading, seconds, until, speaker, tuple(json.loads(box)) if box else None)

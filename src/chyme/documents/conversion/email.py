@@ -28,9 +28,9 @@ def convert_eml(name: str, data: bytes, limits: ConversionLimits) -> ConversionR
     """The text of an e-mail in the format that mail programs save."""
     try:
         message = email.message_from_bytes(data)
-        lines = list(_message_blocks(name, message, limits, depth=0))
+        lines = list(message_blocks(name, message, limits))
     except RecursionError as error:
-        raise _nesting_error(name, limits) from error
+        raise nesting_error(name, limits) from error
     return build_unpaged_result("\n\n".join(part for part in lines if part.strip()))
 
 
@@ -42,10 +42,13 @@ def convert_msg(name: str, data: bytes, mime: str) -> ConversionResult:
     return result
 
 
-def _message_blocks(name: str, message: Message, limits: ConversionLimits, depth: int) -> Iterator[str]:
+def message_blocks(
+    name: str, message: Message, limits: ConversionLimits, fields: tuple[str, ...] = HEADER_FIELDS, depth: int = 0
+) -> Iterator[str]:
+    """The paragraphs of an e-mail: these header fields, the body, forwarded mails, the names of attachments."""
     if depth > limits.nesting:
-        raise _nesting_error(name, limits)
-    yield "  \n".join(f"**{field}:** {text}" for field in HEADER_FIELDS if (text := header_text(message, field)))
+        raise nesting_error(name, limits)
+    yield "  \n".join(f"**{field}:** {text}" for field in fields if (text := header_text(message, field)))
     plain_texts: list[str] = []
     html_texts: list[str] = []
     inner_messages: list[Message] = []
@@ -68,7 +71,7 @@ def _message_blocks(name: str, message: Message, limits: ConversionLimits, depth
     yield html_text if 2 * count_words(plain_text) < count_words(html_text) else plain_text
     for inner_message in inner_messages:
         yield "---"
-        yield from _message_blocks(name, inner_message, limits, depth + 1)
+        yield from message_blocks(name, inner_message, limits, depth=depth + 1)
     if attachments:
         yield "Attachments:\n\n" + "\n".join(f"- {file}" for file in attachments)
 
@@ -76,7 +79,7 @@ def _message_blocks(name: str, message: Message, limits: ConversionLimits, depth
 def _leaf_parts(name: str, message: Message, limits: ConversionLimits, depth: int) -> Iterator[Message]:
     """The parts with content, without those of nested messages."""
     if depth > limits.nesting:
-        raise _nesting_error(name, limits)
+        raise nesting_error(name, limits)
     payload = message.get_payload()
     if message.get_content_type() == "message/rfc822" and depth:
         yield message
@@ -132,7 +135,8 @@ def _source_of(part: Message) -> str:
     return _text_of(part) if part.get_content_charset() else page_text(_bytes_of(part))
 
 
-def _nesting_error(name: str, limits: ConversionLimits) -> LimitReached:
+def nesting_error(name: str, limits: ConversionLimits) -> LimitReached:
+    """The error for parts inside parts inside parts."""
     return LimitReached(
         f"{name}: e-mail holds more than {limits.nesting} parts inside each other; raise nesting to read it"
     )

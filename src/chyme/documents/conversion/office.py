@@ -14,6 +14,7 @@ from chyme.documents.conversion.comments_and_charts import (
     word_comments,
 )
 from chyme.documents.conversion.markdown_fixes import has_labels, mark_boxes, mark_numbers, mark_pictures
+from chyme.documents.conversion.ole_encryption import is_encrypted_ole
 from chyme.documents.conversion.results import (
     ConversionLimits,
     ConversionResult,
@@ -27,7 +28,7 @@ from chyme.documents.conversion.results import (
 from chyme.documents.conversion.xberg import read_with_xberg
 from chyme.documents.conversion.zip_packages import Package, open_package
 from chyme.errors import LimitReached, UnreadableFile
-from chyme.files.container_formats import OLE_MARK, ole_names
+from chyme.files.container_formats import OLE_MARK
 from chyme.files.extensions import DOC, EPUB, ODP, ODS, ODT, PPT, RTF, XLS
 from chyme.text.decoding import clean
 
@@ -58,7 +59,7 @@ def convert_office(name: str, data: bytes, mime: str, limits: ConversionLimits) 
     """The text of an office document, with its comments and notes."""
     document_format, what = _format_of(mime)
     if data.startswith(OLE_MARK):
-        if "EncryptedPackage" in ole_names(data[:512], len(data), lambda at, length: data[at : at + length]):
+        if is_encrypted_ole(data):
             raise encrypted_file_error(name, what)
         return _first_readable(name, what, data, mime, document_format)
     if document_format in ("doc", "ppt", "rtf") and not data.startswith(b"PK"):

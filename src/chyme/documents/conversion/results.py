@@ -29,6 +29,8 @@ class ConversionLimits:
     document_bytes: int = 500 * MB
     archive_ratio: int = 100
     archive_entries: int = 10_000
+    archive_bytes: int = 200 * MB  # unpacked and read of the files in one archive
+    archive_seconds: float = 240.0  # for the files in one archive
     nesting: int = 100
     pdf_pages: int = 2_000
     ocr_pages: int = 200  # scanned pages of one document that are read from their pictures

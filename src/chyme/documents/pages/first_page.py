@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, BinaryIO, Literal
 
+from chyme.documents.conversion.archives.reader import convert_archive
 from chyme.documents.conversion.comments_and_charts import slides_of
 from chyme.documents.conversion.converter import convert
+from chyme.documents.conversion.ole_encryption import is_encrypted_ole
 from chyme.documents.conversion.results import ConversionLimits, check_size
 from chyme.documents.conversion.zip_packages import Package, open_package, tag_of
 from chyme.documents.libreoffice.installation import office_program
@@ -17,8 +19,8 @@ from chyme.documents.pages.limits import PageLimits
 from chyme.documents.pages.pdf_page import NoPage, render_first_pdf_page
 from chyme.documents.pages.text_page import render_text_page
 from chyme.errors import DigestError, UnreadableFile
-from chyme.files.container_formats import OLE_MARK, ole_names
-from chyme.files.extensions import DOCUMENTS, EPUB, PDF, RTF
+from chyme.files.container_formats import OLE_MARK
+from chyme.files.extensions import DOCUMENTS, EPUB, PDF, RTF, STRUCTURED_TEXTS
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -28,6 +30,7 @@ _OFFICE_TYPES = ("application/vnd.openxmlformats-officedocument.", "application/
            "application/msword", RTF)  # fmt: skip
 _EXTENSIONS = {mime: extension for extension, mime in reversed(DOCUMENTS.items())}  # the usual one of each type
 RenderMethod = Literal["pdf", "libreoffice", "cover", "text"]
+FIRST_CHARS = 20_000  # more than fits on a page, of texts that may be very long
 MAX_PAGES = 1_000_000  # a larger number is nonsense
 
 
@@ -74,8 +77,19 @@ def render_first_page(
                 return office_page
         pages = declared_page_count(package) if package else None
     progress(0.5)
+    if mime in STRUCTURED_TEXTS:
+        conversion = replace(conversion, text_chars=min(conversion.text_chars, FIRST_CHARS))
     image, missing_fonts = render_text_page(convert(name, data, mime, conversion).markdown, limits)
     return PageImage(image, "text", pages, "; ".join(filter(None, [*notes, missing_fonts])) or None)
+
+
+def render_archive_page(
+    name: str, stream: BinaryIO, size: int, mime: str, limits: PageLimits, conversion: ConversionLimits
+) -> PageImage:
+    """A picture of the beginning of an archive's listing; its files are not unpacked."""
+    listing = convert_archive(name, stream, size, mime, conversion, listing_only=True).markdown
+    image, missing_fonts = render_text_page(listing[:FIRST_CHARS], limits)
+    return PageImage(image, "text", None, missing_fonts)
 
 
 def _open_package(name: str, data: bytes, mime: str, conversion: ConversionLimits) -> Package | None:
@@ -108,7 +122,7 @@ def _render_with_office(name: str, data: bytes, mime: str, limits: PageLimits, n
 def _is_old_office_or_rtf(data: bytes) -> bool:
     """Whether it begins like an old office document or RTF; LibreOffice would read anything else as plain text."""
     if data.startswith(OLE_MARK):
-        return "EncryptedPackage" not in ole_names(data[:512], len(data), lambda at, length: data[at : at + length])
+        return not is_encrypted_ole(data)
     return data[:64].lstrip(b"\xef\xbb\xbf\x00 \r\n\t").startswith(b"{\\rtf")
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import BinaryIO
 
 from chyme.digester import Source
-from chyme.files.extensions import DOCUMENTS, EML, EPUB, HTML, ODP, ODS, ODT, PDF, RTF
+from chyme.files.extensions import ARCHIVES, DOCUMENTS, EML, EPUB, HTML, ODP, ODS, ODT, PDF, RTF, STRUCTURED_TEXTS
 from chyme.model import Kind
 
 PROPERTIES = 1  # raise it when other things are read, or read in another way
@@ -85,8 +85,8 @@ def _reader(kind: Kind, mime: str) -> Reader | None:
 
     if kind is Kind.TEXT:
         return text_formats.front_matter
-    if kind is not Kind.DOCUMENT:
-        return None
+    if kind is not Kind.DOCUMENT or mime in ARCHIVES or mime in STRUCTURED_TEXTS:
+        return None  # containers say little about themselves, and the first thing in them is not the whole
     if mime.startswith((ODT, ODS, ODP)):
         return office.opendocument_properties
     readers = {

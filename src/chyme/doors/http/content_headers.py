@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from urllib.parse import quote
 
+from chyme.files.extensions import STRUCTURED_TEXTS
 from chyme.model import Kind
 
 POLICY = "default-src 'none'; sandbox"  # nothing in it runs, loads or sends, whatever its content is
@@ -41,7 +42,7 @@ def content_type(kind: Kind, mime: str) -> ContentType:
         return ContentType(mime, True)
     if mime in ATTACHMENT_TYPES:
         return ContentType(mime, False)
-    if kind is Kind.TEXT and not _MARKUP.search(mime):
+    if (kind is Kind.TEXT or mime in STRUCTURED_TEXTS) and not _MARKUP.search(mime):
         return ContentType(PLAIN, True)
     return ContentType(OPAQUE, False)
 

@@ -8,6 +8,7 @@ from pydantic import BaseModel, Field
 
 from chyme.application.file_texts import Text
 from chyme.core.bounding_boxes import describe_region
+from chyme.files.part_labels import label_page
 from chyme.model import Box, Place
 from chyme.speech.transcripts.json_format import format_speaker_label
 from chyme.text.display import format_time
@@ -107,7 +108,7 @@ def cite(base: str, path: str, place: Place | Text | None, speaker: str | None) 
     speaker_name = speaker or (format_speaker_label(place.speaker) if place.speaker else None)
     return Citation(
         path=path,
-        where=describe_place(place.page, place.seconds, speaker_name, place.box, place.heading),
+        where=describe_place(path, place.page, place.seconds, speaker_name, place.box, place.heading),
         link=link(base, path, place.page, place.seconds, place.box),
         page=place.page,
         heading=place.heading,
@@ -119,10 +120,16 @@ def cite(base: str, path: str, place: Place | Text | None, speaker: str | None) 
 
 
 def describe_place(
-    page: int | None, seconds: float | None, speaker: str | None, box: Box | None = None, heading: str | None = None
+    path: str,
+    page: int | None,
+    seconds: float | None,
+    speaker: str | None,
+    box: Box | None = None,
+    heading: str | None = None,
 ) -> str:
     """Describe a place in words."""
-    parts = [f"page {page}"] if page is not None else []
+    label = label_page(path, page) if page is not None else ""
+    parts = [label] if label else []
     if seconds is not None:
         parts.append(f"at {format_time(seconds)}")
     if speaker:

@@ -8,11 +8,13 @@ from dataclasses import dataclass, replace
 from urllib.parse import urlencode
 
 from chyme.doors.page.rendering import encode_path
+from chyme.files.part_labels import has_named_parts, label_page
 from chyme.model import Form, Kind, Place
 from chyme.search.file_list import Card
 from chyme.search.query.parser import replace_word
 from chyme.search.results import Hit, Piece, SearchResult
 from chyme.search.snippets import Snippet
+from chyme.speech.transcripts.json_format import format_speaker_label
 from chyme.text.display import format_time, printable
 
 MATCH_REASONS = {
@@ -131,15 +133,15 @@ def _without_signs(words: str, at_start: bool) -> str:
 def describe_place(place: Place, form: Form, hit: Hit, person: str | None) -> tuple[str, ...]:
     """Describe a place: page 3; 12:04 and the speaker; in the picture; under which heading."""
     parts: list[str] = []
-    if place.page is not None:
-        parts.append(f"page {place.page}")
+    if place.page is not None and (label := label_page(hit.path, place.page)):
+        parts.append(label)
     if place.seconds is not None:
         parts.append(format_time(place.seconds))
     if hit.kind is Kind.IMAGE and (place.box is not None or form is Form.TEXT):
         parts.append("in the picture")
     if person or place.speaker:
-        parts.append(person or str(place.speaker).replace("-", " "))
-    if place.heading and place.page is None and place.heading != hit.title:
+        parts.append(person or format_speaker_label(str(place.speaker)))
+    if place.heading and (place.page is None or has_named_parts(hit.path)) and place.heading != hit.title:
         parts.append(place.heading)
     return tuple(parts)
 

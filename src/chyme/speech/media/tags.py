@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
-from chyme.text.decoding import detect_legacy
+from chyme.text.legacy_encodings import detect_legacy
 
 # The spellings of each tag found in files, by its common name, in the order of the output.
 _SPELLINGS = {

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable
 from typing import Any
 
 from chyme.model import Segment, Transcript, Word
+
+_MADE_LABEL = re.compile(r"[a-z]+-[a-z0-9]+")
 
 
 def as_json(transcript: Transcript, **extra: object) -> str:
@@ -59,8 +62,8 @@ def speaking_times(segments: Iterable[Segment]) -> list[tuple[str, float]]:
 
 
 def format_speaker_label(label: str) -> str:
-    """A label in readable form: Speaker 1."""
-    return label.replace("-", " ", 1).capitalize()
+    """A label in readable form: Speaker 1. A name, as subtitles have it, stays as it is."""
+    return label.replace("-", " ", 1).capitalize() if _MADE_LABEL.fullmatch(label) else label
 
 
 def _segment_fields(segment: Segment) -> dict[str, object]:

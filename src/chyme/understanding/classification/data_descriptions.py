@@ -26,7 +26,7 @@ _CODE = {
 _DATA = {
     "application/json": "JSON", "application/jsonl": "JSON lines", "application/geo+json": "GeoJSON",
     "application/xml": "XML", "application/yaml": "YAML", "application/toml": "TOML", "text/x-bibtex": "BibTeX",
-    "text/x-diff": "a patch", "text/vcard": "contacts", "text/calendar": "calendar", "application/gpx+xml": "GPX",
+    "text/x-diff": "a patch", "application/gpx+xml": "GPX",
     "application/vnd.google-earth.kml+xml": "KML", "application/rss+xml": "RSS", "application/atom+xml": "Atom",
 }  # fmt: skip
 TAB_SEPARATED = "text/tab-separated-values"

@@ -109,6 +109,7 @@ _TILL = tuple(
 )
 _BY_MIME = (
     ("message/rfc822", "e-mail"),
+    ("application/mbox", "e-mail"),
     ("outlook", "e-mail"),
     ("epub", "book"),
     ("presentation", "presentation"),

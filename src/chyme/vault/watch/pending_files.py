@@ -180,6 +180,16 @@ class PendingFiles:
             return
         self._add(Seen(found.path, found.escaped, kind, mime, stamp, content_hash))
 
+    def detect_kind_again(self, file: File, report: ScanReport) -> None:
+        """Record a known file anew if it is of another kind than it was taken for; its content is the same."""
+        try:
+            kind, mime = inspect_kind(self._vault, file.path, file.escaped)
+        except OSError:
+            return
+        if kind is not file.kind:
+            report.changed += 1
+            self._add(Seen(file.path, file.escaped, kind, mime, file.stamp, file.hash))
+
     def may_have_moved(self, file: File) -> bool:
         """Whether a file that is not hashed yet may be this one; if so, this path is checked again after that."""
         hasher = self.hasher if file.stamp.size > LARGE else None

@@ -16,7 +16,8 @@ from chyme.core.files.vault_folder import Vault, encode_path, stamp_of
 from chyme.core.store import digest_queue, files, vault_properties
 from chyme.core.store.sqlite.database import Database
 from chyme.errors import VaultError
-from chyme.model import Stamp, iso
+from chyme.files import kind_detection
+from chyme.model import Kind, Stamp, iso
 from chyme.vault.file_registry import FileRegistry
 from chyme.vault.vanished_files import MissingFiles
 from chyme.vault.watch import ignore_rules
@@ -29,6 +30,7 @@ from chyme.vault.watch.priority_lock import Priority, PriorityLock
 log = logging.getLogger(__name__)
 
 SCANNED_AT = "scanned-at"  # when everything was last scanned
+KIND_RULES = "kind-rules"  # the version of the rules by which all files have been looked at
 MAX_PENDING_NEW = 5000  # new files that may wait for the whole walk to end, so that renames are known first
 YIELD_EVERY = 256  # entries of a folder after which a waiting round may go first
 
@@ -115,6 +117,7 @@ class Scanner:
             self._ignore = IgnoreRules(self.vault.root)
             self._pending.reset_batch()
             round_ = _Round(Priority.ALL, progress=progress)
+            self._detect_kinds_again(round_)
             self._walk("", round_)
             self._finish(round_)
             self._database.write(self._record_scan)
@@ -175,6 +178,20 @@ class Scanner:
         self._pending.flush()
         self._process_large(round_)
         round_.report.vanished = self._missing.hide(round_.gone, self._ignore)
+
+    def _detect_kinds_again(self, round_: _Round) -> None:
+        """After an upgrade that recognises more: look once at the files that were plain text or of no known kind."""
+        db, version, last = self._database.read(), str(kind_detection.RULES_VERSION), 0
+        if vault_properties.value_of(db, KIND_RULES) == version:
+            return
+        while batch := files.of_kinds(db, (Kind.TEXT, Kind.OTHER), last, YIELD_EVERY):
+            for file in batch:
+                self._pending.detect_kind_again(file, round_.report)
+            self._pending.flush()
+            self._pending.raise_if_stopped()
+            self._give_way(round_)
+            db, last = self._database.read(), batch[-1].id
+        self._database.write(lambda writer: vault_properties.put(writer, KIND_RULES, version))
 
     def _process_new(self, round_: _Round) -> None:
         self._process(round_, round_.new)

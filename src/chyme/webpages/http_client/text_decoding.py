@@ -5,7 +5,8 @@ from __future__ import annotations
 import codecs
 import re
 
-from chyme.text.decoding import clean, decode, detect_legacy, detect_utf16, is_utf8
+from chyme.text.decoding import clean, decode, detect_utf16, is_utf8
+from chyme.text.legacy_encodings import detect_legacy
 from chyme.webpages.http_client.fetch_result import FetchResult
 
 _DECLARED = re.compile(

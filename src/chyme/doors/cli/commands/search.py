@@ -97,7 +97,7 @@ def _print_result(result: Mapping[str, Any], as_json: bool) -> None:
 
 def _print_hit(hit: Mapping[str, Any]) -> None:
     line = click.style(printable(hit["path"]), bold=True)
-    place = describe_place(*_place_of(hit["place"]))
+    place = describe_place(*_place_of(hit["place"]), hit["path"])
     if place:
         line += click.style(f"  {place}", fg="cyan")
     if hit["title"] and hit["title"] != hit["path"].rpartition("/")[2]:

@@ -1,0 +1,1 @@
+"""Archives: their files listed by name, and the readable ones among them as text."""
