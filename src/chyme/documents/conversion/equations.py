@@ -72,7 +72,7 @@ def _parse(tokens: Iterator[str], depth: int, closes: str = "") -> str:
 
 def _element(token: str, tokens: Iterator[str], depth: int, before: str) -> str:
     if token == "{":
-        return _parse(tokens, depth - 1, "}") if depth else ""
+        return _parse(tokens, depth - 1, "}") if depth > 0 else ""
     if token == "^":
         return _attach(_argument(tokens, depth), "^")
     if token == "_":
@@ -114,7 +114,7 @@ def _argument(tokens: Iterator[str], depth: int) -> str:
     """The next group, or the next letter or command."""
     for token in tokens:
         if not token.isspace():
-            return _element(token, tokens, depth, "").strip()
+            return _element(token, tokens, depth - 1, "").strip() if depth > 0 else ""
     return ""
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Literal
 
 from chyme.documents.conversion import open_document, word_markup, workbooks
+from chyme.documents.conversion.books import drop_inner_links, rewritten_pages
 from chyme.documents.conversion.comments_and_charts import (
     charts_in,
     format_numbers,
@@ -27,6 +28,7 @@ from chyme.documents.conversion.results import (
     join_pages,
     places_in,
 )
+from chyme.documents.conversion.rtf_markup import remarks_in, rewrite_rtf
 from chyme.documents.conversion.slides import read_slides
 from chyme.documents.conversion.xberg import read_with_xberg
 from chyme.documents.conversion.zip_packages import Package, open_package
@@ -66,7 +68,9 @@ def convert_office(
             raise encrypted_file_error(name, what)
         return _first_readable(name, what, data, mime, document_format)
     if document_format in ("doc", "ppt", "rtf") and not data.startswith(b"PK"):
-        return _first_readable(name, what, data, mime, document_format)
+        if not data.startswith(b"{\\rtf"):
+            return _first_readable(name, what, data, mime, document_format)
+        return _append_blocks(_first_readable(name, what, rewrite_rtf(data), mime, document_format), remarks_in(data))
     package = open_package(name, what, data, limits, doctypes=document_format in ("odt", "ods", "odp", "epub"))
     marks = PictureMarks(package, pictures) if pictures is not None else None
     if document_format == "pptx":
@@ -82,7 +86,7 @@ def convert_office(
     elif document_format == "odp":
         result = _convert_open_slides(name, what, data, mime, package, pictures)
     else:
-        result = _first_readable(name, what, data, mime, document_format, package)
+        result = _convert_book(name, what, data, mime, package, marks)
     result = _append_blocks(result, charts_in(package, result.markdown))
     return replace(result, notes=(*result.notes, *pictures.notes())) if pictures is not None else result
 
@@ -135,7 +139,7 @@ def _fix_markdown(markdown: str, data: bytes, document_format: Format, package: 
     """The text of a written document in proper markdown syntax; tables and slides do not need it."""
     if document_format not in ("doc", "docx", "odt", "rtf", "epub"):
         return markdown
-    fixed = format_numbers(mark_boxes(spell_equations(markdown)))
+    fixed = format_numbers(mark_boxes(spell_equations(drop_inner_links(markdown))))
     if package is not None and document_format == "docx":
         fixed = mark_pictures(fixed, package)
     if has_labels(fixed):
@@ -179,6 +183,14 @@ def _convert_word(
 
 def _finisher(marks: PictureMarks | None) -> Callable[[str], str]:
     return marks.fill_in if marks is not None else _unchanged
+
+
+def _convert_book(
+    name: str, what: str, data: bytes, mime: str, package: Package, marks: PictureMarks | None
+) -> ConversionResult:
+    pages = rewritten_pages(package, marks)
+    book = rewrite(package, pages) if pages else data
+    return _first_readable(name, what, book, mime, "epub", package, _finisher(marks))
 
 
 def _convert_open_text(

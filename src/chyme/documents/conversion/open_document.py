@@ -6,43 +6,45 @@ import posixpath
 import re
 from collections.abc import Iterator
 from html import unescape
+from itertools import islice
 from urllib.parse import unquote
 from xml.sax.saxutils import escape
 
 from chyme.documents.conversion.comments_and_charts import as_remark, quote_lines
 from chyme.documents.conversion.picture_marks import PictureMarks
 from chyme.documents.conversion.raised_letters import lower_letters, raise_letters
-from chyme.documents.conversion.workbooks import Sheet
+from chyme.documents.conversion.workbooks import MAX_SHEETS, Sheet
 from chyme.documents.conversion.zip_packages import Package
 
 CONTENT, STYLES = "content.xml", "styles.xml"
 MAX_REMARKS = 500
-# Each repetition ends at the tag that closes it, so that no text is looked through twice.
+# Each repetition ends where its tag is closed or opened again, so that no text is looked through twice.
 _ANNOTATION = re.compile(
-    r"<(office|officeooo):annotation(?:\s[^>]*)?>((?:(?!</\1:annotation>).)*)</\1:annotation>", re.DOTALL
+    r"<(office|officeooo):annotation(?:\s[^<>]*)?>((?:(?!</?\1:annotation[\s>]).)*)</\1:annotation>", re.DOTALL
 )
 _CREATOR = re.compile(r"<dc:creator>([^<]*)</dc:creator>")
 _NOT_SAID = re.compile(r"<(dc:creator|dc:date|meta:creator-initials|meta:date-string)>[^<]*</\1>")
-_DELETION = re.compile(r"<text:deletion>((?:(?!</text:deletion>).)*)</text:deletion>", re.DOTALL)
-_TAG = re.compile(r"<[^>]*>")
-_BREAK = re.compile(r"<text:(?:p|h|s|tab|line-break)\b[^>]*>|</text:[ph]>")
+_DELETION = re.compile(r"<text:deletion>((?:(?!</?text:deletion>).)*)</text:deletion>", re.DOTALL)
+_TAG = re.compile(r"<[^<>]*>")
+_BREAK = re.compile(r"<text:(?:p|h|s|tab|line-break)\b[^<>]*>|</text:[ph]>")
 _SCRIPT_STYLE = re.compile(
-    r"<style:style\s[^>]*?style:name=\"([^\"]+)\"[^>]*>(?:(?!</style:style>).)*?style:text-position=\"([^\"]+)\"",
+    r"<style:style\s[^<>]*?style:name=\"([^\"]+)\"[^<>]*>(?:(?!</?style:style).)*?style:text-position=\"([^\"]+)\"",
     re.DOTALL,
 )
-_SPAN = re.compile(r"(<text:span\s[^>]*?text:style-name=\"([^\"]+)\"[^>]*>)([^<]+)(</text:span>)")
+_SPAN = re.compile(r"(<text:span\s[^<>]*?text:style-name=\"([^\"]+)\"[^<>]*>)([^<]+)(</text:span>)")
 _FRAME_END = re.compile(r"</draw:frame>")
-_IMAGE = re.compile(r"<draw:image\s[^>]*?xlink:href=\"([^\"]+)\"")
+_IMAGE = re.compile(r"<draw:image\s[^<>]*?xlink:href=\"([^\"]+)\"")
 _RUNNING = re.compile(
-    r"<style:(header|footer)(?:-first|-left)?(?:\s[^>]*)?>((?:(?!</style:\1).)*)</style:\1", re.DOTALL
+    r"<style:(header|footer)(?:-first|-left)?(?:\s[^<>]*)?>((?:(?!</?style:\1).)*)</style:\1", re.DOTALL
 )
-_PAGE_NUMBER = re.compile(r"<text:(page-number|page-count)\b[^>]*>[^<]*</text:\1>")
-_TABLE = re.compile(r"<table:table\s[^>]*?table:name=\"([^\"]*)\"([^>]*)>")
+_PAGE_NUMBER = re.compile(r"<text:(page-number|page-count)\b[^<>]*>[^<]*</text:\1>")
+_TABLE = re.compile(r"<table:table\s[^<>]*?table:name=\"([^\"]*)\"([^<>]*)>")
+_TABLE_TAG = re.compile(r"<table:table\s[^<>]*>|</table:table>")
 _STYLE_NAME = re.compile(r"table:style-name=\"([^\"]*)\"")
 _HIDDEN_STYLE = re.compile(
-    r"<style:style\s[^>]*?style:name=\"([^\"]+)\"[^>]*>\s*<style:table-properties\s[^>]*?table:display=\"false\""
+    r"<style:style\s[^<>]*?style:name=\"([^\"]+)\"[^<>]*>\s*<style:table-properties\s[^<>]*?table:display=\"false\""
 )
-_SHAPES = re.compile(r"<table:shapes>((?:(?!</table:shapes>).)*)</table:shapes>", re.DOTALL)
+_SHAPES = re.compile(r"<table:shapes>((?:(?!</?table:shapes>).)*)</table:shapes>", re.DOTALL)
 _WORD = re.compile(r"[^\W\d_]{2,}")
 
 
@@ -124,9 +126,11 @@ def headers_and_footers(package: Package, known: str) -> list[str]:
 def sheets_of(source: str) -> tuple[list[Sheet], list[list[str]]]:
     """The sheets of a spreadsheet, and beside the cells of each: text boxes, shapes and comments."""
     hidden = set(_HIDDEN_STYLE.findall(source))
-    tables = [table for table in _TABLE.finditer(source) if not _is_nested(source, table.start())]
-    sheets, blocks = [], []
-    for table, end in zip(tables, [*(table.start() for table in tables[1:]), len(source)], strict=True):
+    tables = list(islice(_outer_tables(source), MAX_SHEETS))
+    sheets: list[Sheet] = []
+    blocks: list[list[str]] = []
+    for i, table in enumerate(tables):
+        end = tables[i + 1].start() if i + 1 < len(tables) else len(source)
         style = _STYLE_NAME.search(table[0])
         name = unescape(table[1]) + (" (hidden)" if style and style[1] in hidden else "")
         inside = source[table.start() : end]
@@ -149,9 +153,17 @@ def name_hidden_sheets(source: str) -> str:
     return _TABLE.sub(rename, source) if hidden else source
 
 
-def _is_nested(source: str, position: int) -> bool:
-    """Whether a table stands in a cell."""
-    return source.rfind("<table:table-cell", 0, position) > source.rfind("</table:table", 0, position)
+def _outer_tables(source: str) -> Iterator[re.Match[str]]:
+    """The tables that are not inside a cell of another one."""
+    depth = 0
+    for tag in _TABLE_TAG.finditer(source):
+        if tag[0].startswith("</"):
+            depth = max(0, depth - 1)
+        elif not tag[0].endswith("/>"):
+            table = _TABLE.match(source, tag.start()) if not depth else None
+            depth += 1
+            if table is not None:
+                yield table
 
 
 def _shape_texts(source: str) -> Iterator[str]:

@@ -14,22 +14,25 @@ from chyme.documents.conversion.zip_packages import Package, tag_of
 
 MAX_DELETIONS, MAX_HEADERS = 500, 20
 _NOTES = ("word/footnotes.xml", "word/endnotes.xml")
-# Each repetition ends at the tag that closes it, so that no text is looked through twice.
+# Each repetition ends where its tag is closed or opened again, so that no text is looked through twice.
 _SCRIPT = re.compile(
-    r"(<w:rPr>(?:(?!</w:rPr>).)*?<w:vertAlign\s+w:val=\"(super|sub)script\"\s*/>(?:(?!</w:rPr>).)*</w:rPr>\s*)"
-    r"((?:<w:t(?:\s[^>]*)?>[^<]*</w:t>\s*)+)",
+    r"(<w:rPr>(?:(?!</?w:rPr>).)*?<w:vertAlign\s+w:val=\"(super|sub)script\"\s*/>(?:(?!</?w:rPr>).)*</w:rPr>\s*)"
+    r"((?:<w:t(?:\s[^<>]*)?>[^<]*</w:t>\s*)+)",
     re.DOTALL,
 )
-_TEXT = re.compile(r"(<w:t(?:\s[^>]*)?>)([^<]*)(</w:t>)")
-_SYMBOL = re.compile(r"<w:sym\s[^>]*/>")
+_TEXT = re.compile(r"(<w:t(?:\s[^<>]*)?>)([^<]*)(</w:t>)")
+_SYMBOL = re.compile(r"<w:sym\s[^<>]*/>")
 _FONT, _CODE = re.compile(r"w:font=\"([^\"]*)\""), re.compile(r"w:char=\"([0-9A-Fa-f]{1,4})\"")
-_TICK_BOX = re.compile(r"(<w:fldChar\s[^>]*>(?:(?!</w:fldChar>).)*?<w:checkBox>(.*?)</w:checkBox>)", re.DOTALL)
+_TICK_BOX = re.compile(
+    r"(<w:fldChar\s[^<>]*>(?:(?!</?w:fldChar).)*?<w:checkBox>((?:(?!</?w:(?:checkBox|fldChar)).)*)</w:checkBox>)",
+    re.DOTALL,
+)
 _TICKED = re.compile(r"<w:(?:checked|default)(?:\s+w:val=\"(?:1|true|on)\")?\s*/>")
 _UNTICKED = re.compile(r"<w:checked\s+w:val=\"(?:0|false|off)\"\s*/>")
-_PICTURE = re.compile(r"(?:<a:blip\s[^>]*?r:embed|<v:imagedata\s[^>]*?r:id)=\"([^\"]+)\"")
+_PICTURE = re.compile(r"(?:<a:blip\s[^<>]*?r:embed|<v:imagedata\s[^<>]*?r:id)=\"([^\"]+)\"")
 _DRAWING_END = re.compile(r"</w:(?:drawing|pict)>")
-_DELETION = re.compile(r"<w:del\s([^>]*[^/])>(.*?)</w:del>", re.DOTALL)
-_DELETED_TEXT = re.compile(r"<w:delText(?:\s[^>]*)?>([^<]*)</w:delText>|<w:(?:tab|br|p)\b")
+_DELETION = re.compile(r"<w:del\s([^<>]*[^/<>])>((?:(?!</?w:del[\s>]).)*)</w:del>", re.DOTALL)
+_DELETED_TEXT = re.compile(r"<w:delText(?:\s[^<>]*)?>([^<]*)</w:delText>|<w:(?:tab|br|p)\b")
 _AUTHOR = re.compile(r"w:author=\"([^\"]*)\"")
 _PAGE_FIELD = re.compile(r"\b(?:NUMPAGES|PAGE|SECTIONPAGES)\b")
 _WORD = re.compile(r"[^\W\d_]{2,}")

@@ -17,17 +17,18 @@ from chyme.documents.conversion.zip_packages import Package, tag_of
 
 WORKBOOK, STYLES, STRINGS = "xl/workbook.xml", "xl/styles.xml", "xl/sharedStrings.xml"
 MAX_SHEETS = 500
-_HIDDEN = re.compile(rb"(<(?:\w+:)?(?:row|col)\s[^>]*?)\shidden=\"(?:1|true)\"")
-_HIDDEN_SHEET = re.compile(r"(<(?:\w+:)?sheet\s[^>]*?name=\")([^\"]*)(\"[^>]*?)\sstate=\"(?:hidden|veryHidden)\"")
+_HIDDEN = re.compile(rb"(<(?:\w+:)?(?:row|col)\s[^<>]*?)\shidden=\"(?:1|true)\"")
+_HIDDEN_SHEET = re.compile(r"(<(?:\w+:)?sheet\s[^<>]*?name=\")([^\"]*)(\"[^<>]*?)\sstate=\"(?:hidden|veryHidden)\"")
 _HIDDEN_SHEET_STATE_FIRST = re.compile(
-    r"(<(?:\w+:)?sheet\s[^>]*?)\sstate=\"(?:hidden|veryHidden)\"([^>]*?name=\")([^\"]*)(\")"
+    r"(<(?:\w+:)?sheet\s[^<>]*?)\sstate=\"(?:hidden|veryHidden)\"([^<>]*?name=\")([^\"]*)(\")"
 )
 _RAISED_RUN = re.compile(
-    r"(<vertAlign\s+val=\"(super|sub)script\"\s*/>(?:(?!</rPr>).)*</rPr>\s*<t(?:\s[^>]*)?>)([^<]*)(</t>)", re.DOTALL
+    r"(<vertAlign\s+val=\"(super|sub)script\"\s*/>(?:(?!</?rPr|<vertAlign).)*</rPr>\s*<t(?:\s[^<>]*)?>)([^<]*)(</t>)",
+    re.DOTALL,
 )
-_TEXT = re.compile(r"<t(?:\s[^>]*)?>([^<]*)</t>")
-_FORMAT_USED = re.compile(r"<(?:\w+:)?xf\s[^>]*?numFmtId=\"(\d+)\"")
-_FORMAT_DEFINED = re.compile(r"<(?:\w+:)?numFmt\s[^>]*?numFmtId=\"(\d+)\"")
+_TEXT = re.compile(r"<t(?:\s[^<>]*)?>([^<]*)</t>")
+_FORMAT_USED = re.compile(r"<(?:\w+:)?xf\s[^<>]*?numFmtId=\"(\d+)\"")
+_FORMAT_DEFINED = re.compile(r"<(?:\w+:)?numFmt\s[^<>]*?numFmtId=\"(\d+)\"")
 # Formats that every program knows by number. The currency depends on the reader's country, so it is not shown.
 _BUILT_IN = {
     **dict.fromkeys((5, 6, 37, 38, 41, 42), "#,##0"),
