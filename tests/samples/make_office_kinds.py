@@ -22,6 +22,9 @@ S = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
 P = "http://schemas.openxmlformats.org/presentationml/2006/main"
 RAISED, LOWERED = '<w:vertAlign w:val="superscript"/>', '<w:vertAlign w:val="subscript"/>'
 
+# Long enough that the next section begins a passage of its own.
+FILLER = " ".join(f"Line {number} of the list was checked in the morning and again at noon." for number in range(1, 12))
+
 Parts = list[tuple[str, str | bytes]]
 
 
@@ -98,7 +101,9 @@ def word() -> bytes:
                 '<w:r><w:commentReference w:id="0"/></w:r>',
                 run("."),
             ),
+            paragraph(run(FILLER)),
             paragraph(run("Slope of the path"), style="Heading1"),
+            paragraph(run(FILLER)),
             paragraph(run("It follows from "), equation, run(" alone.")),
             paragraph(box, run(" handrail is fitted")),
             paragraph('<w:r><w:sym w:font="Symbol" w:char="F061"/></w:r>', run(" is the angle.")),
@@ -214,6 +219,7 @@ def workbook() -> bytes:
         + row(3, text("A3", "Deposit"), '<c r="B3" s="2"><v>1834.5</v></c>')
         + row(4, text("A4", "Kept in the vestry"), '<c r="B4"><v>3</v></c>', more=' hidden="1"')
         + row(5, text("A5", "Cellar"), '<c r="B5" t="s"><v>0</v></c>')
+        + row(6, text("A6", FILLER))
     )
     box = "<xdr:sp><xdr:txBody><a:bodyPr/><a:p><a:r><a:t>Figures audited by Quillfeather</a:t></a:r></a:p></xdr:txBody></xdr:sp>"
     return ooxml(
@@ -312,7 +318,7 @@ def open_text() -> bytes:
         "</dc:creator></office:change-info><text:p>leaking badly</text:p></text:deletion></text:changed-region>"
         '</text:tracked-changes><text:h text:outline-level="1">Boat house</text:h><text:p>The slipway has 31 '
         f'm<text:span text:style-name="T1">2</text:span> of planks{COMMENT.format("Order larch")}.</text:p>'
-        f'<text:h text:outline-level="1">Jetty</text:h><text:p>{PICTURE}</text:p></office:text>'
+        f'<text:p>{FILLER}</text:p><text:h text:outline-level="1">Jetty</text:h><text:p>{PICTURE}</text:p></office:text>'
     )
     header = "<style:master-page><style:header><text:p>Rowing club Millweir</text:p></style:header></style:master-page>"
     return opendocument(
@@ -327,7 +333,7 @@ def open_sheet() -> bytes:
     )
     body = (
         f'<office:spreadsheet><table:table table:name="Tools"><table:table-row>{cell.format("Spades", COMMENT.format("two are rusty"))}'
-        f'</table:table-row>{shapes}</table:table><table:table table:name="Loans" table:style-name="ta2"><table:table-row>'
+        f'</table:table-row><table:table-row>{cell.format(FILLER, "")}</table:table-row>{shapes}</table:table><table:table table:name="Loans" table:style-name="ta2"><table:table-row>'
         f"{cell.format('Wheelbarrow lent to Marsh', '')}</table:table-row></table:table></office:spreadsheet>"
     )
     return opendocument("spreadsheet", body, [])
@@ -354,7 +360,7 @@ def book() -> bytes:
         '<item id="p" href="p.png" media-type="image/png"/></manifest><spine><itemref idref="a"/></spine></package>'
     )
     text = (
-        "<h1>The wick</h1><p>It burned 9 cm<sup>3</sup> of oil an hour.</p>"
+        f"<h1>The wick</h1><p>It burned 9 cm<sup>3</sup> of oil an hour.</p><p>{FILLER}</p>"
         '<h1>The label</h1><p><img src="p.png" alt=""/></p>'
     )
     container = (
@@ -420,7 +426,7 @@ EXPECTED: list[tuple[str, str, dict[str, object]]] = [
     ("office_sheet.ods", "wheelbarrow Marsh", {"heading": "Loans (hidden)"}),
     ("office_slides.odp", "ferry strike", {"page": 1}),
     ("office_slides.odp", "smoked eel", {"page": 2}),
-    ("office_book.epub", "burned 9 cm³", {"heading": "The wick"}),
+    ("office_book.epub", "burned 9 cm³", {"heading": "Lamp oil"}),
     ("office_book.epub", "Varnholm", {"heading": "The label"}),
     ("office_letter.rtf", "loft 18 m²", {}),
     ("office_letter.rtf", "thatcher", {}),
