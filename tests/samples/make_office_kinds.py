@@ -244,7 +244,7 @@ def workbook() -> bytes:
             ("xl/worksheets/sheet1.xml", f"<worksheet {names}><sheetData>{rates}</sheetData></worksheet>"),
             (
                 "xl/worksheets/sheet2.xml",
-                f"<worksheet {names}><sheetData>{row(1, text('A1', 'Steeple fund'))}</sheetData></worksheet>",
+                f"<worksheet {names}><sheetData>{row(1, text('A1', 'Steeple fund'))}{row(2, text('A2', FILLER))}</sheetData></worksheet>",
             ),
             ("xl/drawings/drawing1.xml", f'<xdr:wsDr xmlns:xdr="{drawing}" xmlns:a="{A}">{box}</xdr:wsDr>'),
             (
@@ -318,7 +318,7 @@ def open_text() -> bytes:
         "</dc:creator></office:change-info><text:p>leaking badly</text:p></text:deletion></text:changed-region>"
         '</text:tracked-changes><text:h text:outline-level="1">Boat house</text:h><text:p>The slipway has 31 '
         f'm<text:span text:style-name="T1">2</text:span> of planks{COMMENT.format("Order larch")}.</text:p>'
-        f'<text:p>{FILLER}</text:p><text:h text:outline-level="1">Jetty</text:h><text:p>{PICTURE}</text:p></office:text>'
+        f'<text:p>{FILLER}</text:p><text:h text:outline-level="1">Jetty</text:h><text:p>{PICTURE}</text:p><text:p>{FILLER}</text:p></office:text>'
     )
     header = "<style:master-page><style:header><text:p>Rowing club Millweir</text:p></style:header></style:master-page>"
     return opendocument(
@@ -334,7 +334,7 @@ def open_sheet() -> bytes:
     body = (
         f'<office:spreadsheet><table:table table:name="Tools"><table:table-row>{cell.format("Spades", COMMENT.format("two are rusty"))}'
         f'</table:table-row><table:table-row>{cell.format(FILLER, "")}</table:table-row>{shapes}</table:table><table:table table:name="Loans" table:style-name="ta2"><table:table-row>'
-        f"{cell.format('Wheelbarrow lent to Marsh', '')}</table:table-row></table:table></office:spreadsheet>"
+        f"{cell.format('Wheelbarrow lent to Marsh', '')}{cell.format(FILLER, '')}</table:table-row></table:table></office:spreadsheet>"
     )
     return opendocument("spreadsheet", body, [])
 
@@ -361,7 +361,7 @@ def book() -> bytes:
     )
     text = (
         f"<h1>The wick</h1><p>It burned 9 cm<sup>3</sup> of oil an hour.</p><p>{FILLER}</p>"
-        '<h1>The label</h1><p><img src="p.png" alt=""/></p>'
+        f'<h1>The label</h1><p><img src="p.png" alt=""/></p><p>{FILLER}</p>'
     )
     container = (
         '<container version="1.0" xmlns="urn:oasis:names:tc:opendocument:xmlns:container"><rootfiles>'
