@@ -29,7 +29,7 @@ def config_of(settings: Settings) -> dict[str, Any]:
             settings,
             *("document_bytes", "archive_ratio", "archive_entries", "archive_bytes", "archive_seconds"),
             *("nesting", "pdf_pages", "html_bytes"),
-            *("text_chars", "ocr_pages"),
+            *("text_chars", "ocr_pages", "embedded_pictures", "embedded_pixels", "embedded_seconds"),
         ),
         "ocr": _pick(
             settings,

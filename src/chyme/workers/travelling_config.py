@@ -20,7 +20,7 @@ TRAVELS: Mapping[str, tuple[str, ...]] = {
     "conversion": (
         *("document_bytes", "archive_ratio", "archive_entries", "archive_bytes", "archive_seconds"),
         *("nesting", "pdf_pages", "html_bytes"),
-        *("text_chars", "ocr_pages"),
+        *("text_chars", "ocr_pages", "embedded_pictures", "embedded_pixels", "embedded_seconds"),
     ),
     "ocr": ("ocr_engine", "ocr_side", "ocr_doubt", "ocr_pages", "ocr_seconds", "ocr_languages"),
     "pictures": ("image_bytes", "image_pixels", "preview", "thumbnail"),

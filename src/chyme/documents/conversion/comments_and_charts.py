@@ -13,6 +13,7 @@ _RELATIONSHIP = "{http://schemas.openxmlformats.org/package/2006/relationships}R
 _R_ID = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
 _SHEET_COMMENTS = re.compile(r"xl/(?:comments\d*|comments/comment\d+)\.xml")
 _THREADS = re.compile(r"xl/threadedComments/[^/]+\.xml")
+_ESCAPED_BREAK = re.compile("_x000[dDaA]_")
 _THREAD_PLACEHOLDER = "[Threaded comment]"
 MAX_ROWS, MAX_COLUMNS, MAX_CHARTS = 200, 20, 50  # a chart with more shows a shape, not numbers
 _OOXML_CHART = re.compile(r"(?:word|ppt|xl)/charts/chart\d*\.xml")
@@ -24,33 +25,38 @@ _WORD = re.compile(r"\w+")
 def word_comments(package: Package) -> list[str]:
     """Comments in a word-processing document, as quoted lines."""
     comments = _children(package, "word/comments.xml")
-    return _quote_lines((_attribute(comment, "author"), _text(comment)) for comment in comments)
+    return quote_lines((attribute_of(comment, "author"), _text(comment)) for comment in comments)
 
 
-def sheet_comments(package: Package) -> list[str]:
-    """Comments on the cells of a workbook, as quoted lines."""
-    people = {
-        _attribute(person, "id"): _attribute(person, "displayName")
-        for part in package.names
-        if part.startswith("xl/persons/")
-        for person in _children(package, part)
-    }
+def sheet_comments(package: Package, parts: Iterable[str]) -> list[str]:
+    """Comments on the cells of a sheet, as quoted lines; `parts` are those the sheet refers to."""
     comments: list[tuple[str, str]] = []
-    for part in package.names:
+    for part in parts:
         if _SHEET_COMMENTS.fullmatch(part):
             elements = list(package.elements(part))
             authors = [_text(author) for author in elements if tag_of(author) == "author"]
             for comment in elements:
                 if tag_of(comment) == "comment" and not _text(comment).startswith(_THREAD_PLACEHOLDER):
-                    number = _attribute(comment, "authorId")
+                    number = attribute_of(comment, "authorId")
                     author = authors[int(number)] if number.isdigit() and int(number) < len(authors) else ""
-                    comments.append((f"{_attribute(comment, 'ref')} {author}".strip(), _text(comment)))
+                    text = _text(comment).removeprefix(f"{author}:")  # Excel begins a comment with its author
+                    comments.append((f"{attribute_of(comment, 'ref')} {author}".strip(), text))
         elif _THREADS.fullmatch(part):
+            people = _people(package)
             for comment in _children(package, part):
-                author_name = people.get(_attribute(comment, "personId"), "")
-                cell = _attribute(comment, "ref")
+                author_name = people.get(attribute_of(comment, "personId"), "")
+                cell = attribute_of(comment, "ref")
                 comments.append((f"{cell} {author_name}".strip(), _text(comment)))
-    return _quote_lines(comments)
+    return quote_lines(comments)
+
+
+def _people(package: Package) -> dict[str, str]:
+    return {
+        attribute_of(person, "id"): attribute_of(person, "displayName")
+        for part in package.names
+        if part.startswith("xl/persons/")
+        for person in _children(package, part)
+    }
 
 
 def slide_comments(package: Package) -> dict[int, list[str]]:
@@ -59,11 +65,11 @@ def slide_comments(package: Package) -> dict[int, list[str]]:
     by_slide: dict[int, list[str]] = {}
     for number, slide in enumerate(slides_of(package), start=1):
         lines: list[str] = []
-        for part in _related_parts(package, slide).values():
+        for part in related_parts(package, slide).values():
             if "/notesSlides/" in part:
-                lines += _quote_lines([("", note) for note in _notes(package, part)])
+                lines += quote_lines([("", note) for note in _notes(package, part)])
             elif "/comments/" in part:
-                lines += _quote_lines(_slide_comments(package, part, authors))
+                lines += quote_lines(_slide_comments(package, part, authors))
         if lines:
             by_slide[number] = lines
     return by_slide
@@ -71,17 +77,20 @@ def slide_comments(package: Package) -> dict[int, list[str]]:
 
 def slides_of(package: Package) -> list[str]:
     """The parts that hold the slides, in the order they are shown."""
-    related = _related_parts(package, "ppt/presentation.xml")
+    related = related_parts(package, "ppt/presentation.xml")
     shown = [entry.get(_R_ID, "") for entry in package.elements("ppt/presentation.xml") if tag_of(entry) == "sldId"]
     return [related[identity] for identity in shown if identity in related]
 
 
-def _related_parts(package: Package, part: str) -> dict[str, str]:
+def related_parts(package: Package, part: str, kind: str = "") -> dict[str, str]:
+    """The parts this one refers to, by their identity; `kind` is how their type ends. The package itself is part ``."""
     folder, _, file = part.rpartition("/")
     return {
         relation.get("Id", ""): posixpath.normpath(posixpath.join(folder, relation.get("Target", ""))).lstrip("/")
-        for relation in package.elements(f"{folder}/_rels/{file}.rels")
-        if relation.tag == _RELATIONSHIP and relation.get("TargetMode") != "External"
+        for relation in package.elements(f"{folder}/_rels/{file}.rels".lstrip("/"))
+        if relation.tag == _RELATIONSHIP
+        and relation.get("TargetMode") != "External"
+        and relation.get("Type", "").endswith(kind)
     }
 
 
@@ -90,7 +99,7 @@ def _notes(package: Package, part: str) -> list[str]:
     for shape in package.elements(part):
         if tag_of(shape) != "sp":
             continue
-        role = next((_attribute(mark, "type") for mark in shape.iter() if tag_of(mark) == "ph"), "")
+        role = next((attribute_of(mark, "type") for mark in shape.iter() if tag_of(mark) == "ph"), "")
         if role == "body":
             notes.append(_text(shape))
     return notes
@@ -98,7 +107,7 @@ def _notes(package: Package, part: str) -> list[str]:
 
 def _slide_authors(package: Package) -> dict[str, str]:
     return {
-        _attribute(author, "id"): _attribute(author, "name")
+        attribute_of(author, "id"): attribute_of(author, "name")
         for part in ("ppt/commentAuthors.xml", "ppt/authors.xml")
         for author in _children(package, part)
     }
@@ -109,7 +118,7 @@ def _slide_comments(package: Package, part: str, authors: dict[str, str]) -> lis
     for comment in package.elements(part):
         if tag_of(comment) in ("cm", "reply"):
             text = "".join(_text(child) for child in comment if tag_of(child) in ("text", "txBody"))
-            comments.append((authors.get(_attribute(comment, "authorId"), ""), text))
+            comments.append((authors.get(attribute_of(comment, "authorId"), ""), text))
     return comments
 
 
@@ -118,7 +127,8 @@ def _children(package: Package, part: str) -> list[Element]:
     return list(tree) if tree is not None else []
 
 
-def _quote_lines(comments: Iterable[tuple[str, str]]) -> list[str]:
+def quote_lines(comments: Iterable[tuple[str, str]]) -> list[str]:
+    """Each text as a quoted line that begins with its author; empty ones are left out."""
     lines: list[str] = []
     for author, comment in comments:
         text = " ".join(comment.split())
@@ -127,7 +137,13 @@ def _quote_lines(comments: Iterable[tuple[str, str]]) -> list[str]:
     return lines
 
 
-def _attribute(element: Element, name: str) -> str:
+def as_remark(text: str) -> str:
+    """A text that is found by search and no part of what is read, such as a running head: as a comment of markdown."""
+    return f"<!-- {text.replace('<', '‹').replace('>', '›').replace('--', '–')} -->"
+
+
+def attribute_of(element: Element, name: str) -> str:
+    """An attribute by its name without namespace; empty if there is none."""
     for key, value in element.attrib.items():
         if key.rpartition("}")[2] == name:
             return value
@@ -142,7 +158,7 @@ def _text(element: Element) -> str:
             parts.append(" ")
         if inner.text and tag_of(inner) in ("t", "text", "author"):
             parts.append(inner.text)
-    return "".join(parts).strip()
+    return _ESCAPED_BREAK.sub(" ", "".join(parts)).strip()
 
 
 def charts_in(package: Package, known: str) -> list[str]:
@@ -152,19 +168,23 @@ def charts_in(package: Package, known: str) -> list[str]:
     for part in package.names:
         if len(charts) >= MAX_CHARTS:
             break
-        if _OOXML_CHART.fullmatch(part):
-            tree = package.tree(part)
-            rows = _ooxml_rows(tree) if tree is not None else []
-        elif _ODF_CHART.fullmatch(part):
-            tree = package.tree(part)
-            rows = _odf_rows(tree) if tree is not None and any(tag_of(e) == "chart" for e in tree.iter()) else []
-        else:
-            continue
-        title = _title(tree) if tree is not None else ""
-        labels = _WORD.findall(" ".join([title, *(cell for row in rows for cell in row)]).lower())
-        if any(label not in known_words for label in labels):
-            charts.append("\n\n".join(filter(None, [title, _table(rows)])))
+        chart = chart_in(package, part)
+        if any(label not in known_words for label in _WORD.findall(chart.replace("---", "").lower())):
+            charts.append(chart)
     return charts
+
+
+def chart_in(package: Package, part: str) -> str:
+    """The chart in a part: its title and a table; empty if the part is no chart."""
+    is_ooxml, is_odf = _OOXML_CHART.fullmatch(part), _ODF_CHART.fullmatch(part)
+    tree = package.tree(part) if is_ooxml or is_odf else None
+    if tree is None:
+        return ""
+    if is_ooxml:
+        rows = _ooxml_rows(tree)
+    else:
+        rows = _odf_rows(tree) if any(tag_of(element) == "chart" for element in tree.iter()) else []
+    return "\n\n".join(filter(None, [_title(tree), table_of(rows)]))
 
 
 def format_numbers(text: str) -> str:
@@ -218,9 +238,11 @@ def _inner_text(element: Element) -> str:
     return " ".join(" ".join(element.itertext()).split())
 
 
-def _table(rows: list[list[str]]) -> str:
-    if not rows:
+def table_of(rows: list[list[str]], max_columns: int = MAX_COLUMNS) -> str:
+    """Rows as a table of markdown; the first is its header."""
+    if not any(rows):
         return ""
-    width = min(MAX_COLUMNS, max(map(len, rows)))
-    lines = ["| " + " | ".join([*row, *[""] * width][:width]) + " |" for row in rows]
+    width = min(max_columns, max(map(len, rows)))
+    cells = ([*(" ".join(cell.split()).replace("|", "\\|") for cell in row), *[""] * width][:width] for row in rows)
+    lines = ["| " + " | ".join(row) + " |" for row in cells]
     return "\n".join([lines[0], "|" + " --- |" * width, *lines[1:]])

@@ -2,29 +2,35 @@
 
 from __future__ import annotations
 
-import re
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Literal
 
+from chyme.documents.conversion import open_document, word_markup, workbooks
+from chyme.documents.conversion.books import drop_inner_links, rewritten_pages
 from chyme.documents.conversion.comments_and_charts import (
     charts_in,
     format_numbers,
-    sheet_comments,
-    slide_comments,
-    slides_of,
     word_comments,
 )
+from chyme.documents.conversion.embedded_pictures import PictureReader
+from chyme.documents.conversion.equations import spell_equations
 from chyme.documents.conversion.markdown_fixes import has_labels, mark_boxes, mark_numbers, mark_pictures
+from chyme.documents.conversion.odp_slides import read_odp_slides
 from chyme.documents.conversion.ole_encryption import is_encrypted_ole
+from chyme.documents.conversion.package_rewriting import rewrite
+from chyme.documents.conversion.picture_marks import PictureMarks
 from chyme.documents.conversion.results import (
     ConversionLimits,
     ConversionResult,
     broken_file_error,
     build_unpaged_result,
-    count_words,
     encrypted_file_error,
     join_pages,
     places_in,
 )
+from chyme.documents.conversion.rtf_markup import remarks_in, rewrite_rtf
+from chyme.documents.conversion.slides import read_slides
 from chyme.documents.conversion.xberg import read_with_xberg
 from chyme.documents.conversion.zip_packages import Package, open_package
 from chyme.errors import LimitReached, UnreadableFile
@@ -51,29 +57,39 @@ _FAMILIES: tuple[tuple[str, Format, str], ...] = (
     (ODS, "ods", "OpenDocument spreadsheet"),
     (ODP, "odp", "OpenDocument presentation"),
 )
-_HIDDEN_ROW = re.compile(rb"<row\s[^>]*hidden=\"(?:1|true)\"")
-_SHEET = re.compile(r"xl/worksheets/[^/]+\.xml")
 
 
-def convert_office(name: str, data: bytes, mime: str, limits: ConversionLimits) -> ConversionResult:
-    """The text of an office document, with its comments and notes."""
+def convert_office(
+    name: str, data: bytes, mime: str, limits: ConversionLimits, pictures: PictureReader | None = None
+) -> ConversionResult:
+    """The text of an office document, with its comments and notes; `pictures` reads what is written in its pictures."""
     document_format, what = _format_of(mime)
     if data.startswith(OLE_MARK):
         if is_encrypted_ole(data):
             raise encrypted_file_error(name, what)
         return _first_readable(name, what, data, mime, document_format)
     if document_format in ("doc", "ppt", "rtf") and not data.startswith(b"PK"):
-        return _first_readable(name, what, data, mime, document_format)
+        if not data.startswith(b"{\\rtf"):
+            return _first_readable(name, what, data, mime, document_format)
+        return _append_blocks(_first_readable(name, what, rewrite_rtf(data), mime, document_format), remarks_in(data))
     package = open_package(name, what, data, limits, doctypes=document_format in ("odt", "ods", "odp", "epub"))
+    marks = PictureMarks(package, pictures) if pictures is not None else None
     if document_format == "pptx":
-        result = _convert_slides(name, what, data, mime, package)
+        result = _convert_slides(name, what, data, mime, package, pictures)
     elif document_format == "xlsx":
-        result = _append_blocks(_convert_tables(name, what, data, mime, package), sheet_comments(package))
+        result = _convert_tables(name, what, data, mime, package, pictures)
+    elif document_format == "docx":
+        result = _convert_word(name, what, data, mime, package, marks)
+    elif document_format == "odt":
+        result = _convert_open_text(name, what, data, mime, package, marks)
+    elif document_format == "ods":
+        result = _convert_open_tables(name, what, data, mime, package, marks)
+    elif document_format == "odp":
+        result = _convert_open_slides(name, what, data, mime, package, pictures)
     else:
-        result = _first_readable(name, what, data, mime, document_format, package)
-    if document_format == "docx":
-        result = _append_blocks(result, word_comments(package))
-    return _append_blocks(result, charts_in(package, result.markdown))
+        result = _convert_book(name, what, data, mime, package, marks)
+    result = _append_blocks(result, charts_in(package, result.markdown))
+    return replace(result, notes=(*result.notes, *pictures.notes())) if pictures is not None else result
 
 
 def _format_of(mime: str) -> tuple[Format, str]:
@@ -85,15 +101,25 @@ def _format_of(mime: str) -> tuple[Format, str]:
     return "docx", "document"
 
 
+def _unchanged(markdown: str) -> str:
+    return markdown
+
+
 def _first_readable(
-    name: str, what: str, data: bytes, mime: str, document_format: Format, package: Package | None = None
+    name: str,
+    what: str,
+    data: bytes,
+    mime: str,
+    document_format: Format,
+    package: Package | None = None,
+    finish: Callable[[str], str] = _unchanged,
 ) -> ConversionResult:
-    """Convert with anydoc; with xberg if anydoc cannot read it or finds nothing."""
+    """Convert with anydoc; with xberg if anydoc cannot read it or finds nothing. `finish` completes the markdown."""
     refusal: UnreadableFile | None = None
     try:
         markdown = clean(_convert_with_anydoc(name, what, data, document_format))
         if markdown.strip():
-            return build_unpaged_result(_fix_markdown(markdown, data, document_format, package))
+            return build_unpaged_result(finish(_fix_markdown(markdown, data, document_format, package)))
     except UnreadableFile as error:
         from anydoc import EncryptedError
 
@@ -101,18 +127,20 @@ def _first_readable(
         if isinstance(error.__cause__, EncryptedError):
             raise
     try:
-        return read_with_xberg(name, what, data, mime)
+        result = read_with_xberg(name, what, data, mime)
     except UnreadableFile as error:
         if refusal is None:
-            return build_unpaged_result("")
+            return build_unpaged_result(finish(""))
         raise refusal from error
+    finished = finish(result.markdown)
+    return result if finished == result.markdown else build_unpaged_result(finished)
 
 
 def _fix_markdown(markdown: str, data: bytes, document_format: Format, package: Package | None) -> str:
     """The text of a written document in proper markdown syntax; tables and slides do not need it."""
     if document_format not in ("doc", "docx", "odt", "rtf", "epub"):
         return markdown
-    fixed = format_numbers(mark_boxes(markdown))
+    fixed = format_numbers(mark_boxes(spell_equations(drop_inner_links(markdown))))
     if package is not None and document_format == "docx":
         fixed = mark_pictures(fixed, package)
     if has_labels(fixed):
@@ -142,39 +170,98 @@ def _convert_with_anydoc(name: str, what: str, data: bytes, document_format: For
         raise broken_file_error(name, what) from error
 
 
-def _convert_slides(name: str, what: str, data: bytes, mime: str, package: Package) -> ConversionResult:
-    """xberg reads slides best; notes and comments follow the slide they belong to."""
-    comments = slide_comments(package)
+def _convert_word(
+    name: str, what: str, data: bytes, mime: str, package: Package, marks: PictureMarks | None
+) -> ConversionResult:
+    """anydoc reads Word documents best, once what it drops is written as plain text."""
+    parts = word_markup.rewritten_parts(package, marks)
+    result = _first_readable(
+        name, what, rewrite(package, parts) if parts else data, mime, "docx", package, _finisher(marks)
+    )
+    remarks = [*word_comments(package), *word_markup.deletions(package)]
+    return _append_blocks(result, [*remarks, *word_markup.headers_and_footers(package, result.markdown)])
+
+
+def _finisher(marks: PictureMarks | None) -> Callable[[str], str]:
+    return marks.fill_in if marks is not None else _unchanged
+
+
+def _convert_book(
+    name: str, what: str, data: bytes, mime: str, package: Package, marks: PictureMarks | None
+) -> ConversionResult:
+    pages = rewritten_pages(package, marks)
+    book = rewrite(package, pages) if pages else data
+    return _first_readable(name, what, book, mime, "epub", package, _finisher(marks))
+
+
+def _convert_open_text(
+    name: str, what: str, data: bytes, mime: str, package: Package, marks: PictureMarks | None
+) -> ConversionResult:
+    source = open_document.content_of(package)
+    changed = open_document.rewrite_content(source, marks)
+    result = _first_readable(
+        name, what, _with_content(package, data, source, changed), mime, "odt", package, _finisher(marks)
+    )
+    remarks = [*open_document.comments_in(source), *open_document.deletions(source)]
+    return _append_blocks(result, [*remarks, *open_document.headers_and_footers(package, result.markdown)])
+
+
+def _with_content(package: Package, data: bytes, source: str, changed: str) -> bytes:
+    if changed == source:
+        return data
+    return rewrite(package, {open_document.CONTENT: changed.encode("utf-8", "surrogateescape")})
+
+
+def _convert_open_tables(
+    name: str, what: str, data: bytes, mime: str, package: Package, marks: PictureMarks | None
+) -> ConversionResult:
+    source = open_document.content_of(package)
+    changed = open_document.name_hidden_sheets(open_document.rewrite_content(source, marks))
+    sheets, blocks = open_document.sheets_of(source)
+    fill_in = _finisher(marks)
+
+    def finish(markdown: str) -> str:
+        return workbooks.drop_empty_rows(fill_in(workbooks.place_in_sheets(markdown, sheets, blocks)))
+
+    return _first_readable(name, what, _with_content(package, data, source, changed), mime, "ods", package, finish)
+
+
+def _convert_open_slides(
+    name: str, what: str, data: bytes, mime: str, package: Package, pictures: PictureReader | None
+) -> ConversionResult:
+    source = open_document.content_of(package)
+    slides = read_odp_slides(package, open_document.rewrite_content(source, None), pictures)
+    if not any(text for _, text in slides):
+        return _first_readable(name, what, data, mime, "odp", package)
+    return _append_blocks(join_pages(slides), open_document.comments_in(source))
+
+
+def _convert_slides(
+    name: str, what: str, data: bytes, mime: str, package: Package, pictures: PictureReader | None
+) -> ConversionResult:
+    """Slides, each with its notes; a converter is asked only if the package has an unusual structure."""
+    slides = read_slides(package, pictures)
+    if any(text for _, text in slides):
+        return join_pages(slides)
     try:
         result = read_with_xberg(name, what, data, mime)
     except UnreadableFile:
         result = build_unpaged_result("")
-    if not result.markdown:
-        if not slides_of(package):
-            return result
-        return _append_blocks(
-            _first_readable(name, what, data, mime, "pptx"), [line for lines in comments.values() for line in lines]
-        )
-    texts: dict[int, str] = {}
-    for place in result.places:
-        number = place.page or 1
-        texts[number] = texts.get(number, "") + result.markdown[place.start : place.end]
-    for number, lines in comments.items():
-        texts[number] = texts.get(number, "").rstrip() + "\n\n" + "\n".join(lines)
-    return join_pages(sorted(texts.items()))
+    return result if result.markdown or slides else _first_readable(name, what, data, mime, "pptx")
 
 
-def _convert_tables(name: str, what: str, data: bytes, mime: str, package: Package) -> ConversionResult:
-    """anydoc leaves out rows hidden by a filter; then xberg may keep more."""
-    result = _first_readable(name, what, data, mime, "xlsx")
-    sheets = (part for part in package.names if _SHEET.fullmatch(part))
-    if any(_HIDDEN_ROW.search(package.read(sheet) or b"") for sheet in sheets):
-        try:
-            by_xberg = read_with_xberg(name, what, data, mime)
-        except UnreadableFile:
-            return result
-        return by_xberg if count_words(by_xberg.markdown) > count_words(result.markdown) else result
-    return result
+def _convert_tables(
+    name: str, what: str, data: bytes, mime: str, package: Package, pictures: PictureReader | None
+) -> ConversionResult:
+    """anydoc shows numbers as their program does, but leaves out what is hidden and what is no cell."""
+    sheets = workbooks.sheets_of(package)
+    parts = workbooks.rewritten_parts(package, sheets)
+    blocks = [workbooks.beside_the_cells(package, sheet, pictures) for sheet in sheets]
+
+    def finish(markdown: str) -> str:
+        return workbooks.drop_empty_rows(workbooks.place_in_sheets(markdown, sheets, blocks))
+
+    return _first_readable(name, what, rewrite(package, parts) if parts else data, mime, "xlsx", package, finish)
 
 
 def _append_blocks(result: ConversionResult, blocks: list[str]) -> ConversionResult:
