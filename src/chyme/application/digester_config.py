@@ -28,7 +28,7 @@ def config_of(settings: Settings) -> dict[str, Any]:
         "conversion": _pick(
             settings,
             *("document_bytes", "archive_ratio", "archive_entries", "nesting", "pdf_pages", "html_bytes"),
-            *("text_chars", "ocr_pages"),
+            *("text_chars", "ocr_pages", "embedded_pictures", "embedded_pixels", "embedded_seconds"),
         ),
         "ocr": _pick(
             settings,

@@ -97,6 +97,11 @@ class Settings:
     pdf_pages: int = _setting(2_000, "How many pages of a PDF are read; more are noted, not read.")
     ocr_engine: str = _setting("rapidocr", "What reads words in pictures: `rapidocr`, or `tesseract` where installed.")
     ocr_pages: int = _setting(200, "How many pages of one document are read from their pictures; more are noted.")
+    embedded_pictures: int = _setting(
+        100, "How many pictures inside one document are examined for writing, and read; more are noted. `0` reads none."
+    )
+    embedded_pixels: int = _setting(200_000_000, "How many pixels the pictures read in one document may have together.")
+    embedded_seconds: float = _setting(60.0, "How long reading the pictures inside one document may take.")
     ocr_threads: int = _setting(1, "How many threads of a child read one picture.")
     ocr_side: int = _setting(1600, "Writing is looked for at this size: pixels of a picture's longest side.")
     ocr_doubt: float = _setting(0.75, "Words in pictures read with less confidence (0 to 1) are marked `[?]`.")

@@ -19,7 +19,7 @@ from chyme.core.children.frames import BadFrame
 TRAVELS: Mapping[str, tuple[str, ...]] = {
     "conversion": (
         *("document_bytes", "archive_ratio", "archive_entries", "nesting", "pdf_pages", "html_bytes"),
-        *("text_chars", "ocr_pages"),
+        *("text_chars", "ocr_pages", "embedded_pictures", "embedded_pixels", "embedded_seconds"),
     ),
     "ocr": ("ocr_engine", "ocr_side", "ocr_doubt", "ocr_pages", "ocr_seconds", "ocr_languages"),
     "pictures": ("image_bytes", "image_pixels", "preview", "thumbnail"),

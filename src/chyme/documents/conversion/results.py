@@ -32,6 +32,9 @@ class ConversionLimits:
     nesting: int = 100
     pdf_pages: int = 2_000
     ocr_pages: int = 200  # scanned pages of one document that are read from their pictures
+    embedded_pictures: int = 100  # pictures inside one document that are examined for writing; 0 reads none
+    embedded_pixels: int = 200_000_000  # of all of them together
+    embedded_seconds: float = 60.0
     html_bytes: int = 50 * MB
     text_chars: int = 10_000_000
 

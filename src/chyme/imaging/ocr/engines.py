@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from chyme.core.package_versions import describe_versions
 from chyme.errors import EngineUnavailable
@@ -75,6 +75,14 @@ class OcrEngine(Protocol):
         """Which letters it knows, as shown to people."""
 
     def read(self, image: Image.Image) -> OcrResult: ...
+
+
+@runtime_checkable
+class FindsWriting(Protocol):
+    """An engine that can tell, faster than by reading, where something is written."""
+
+    def find_writing(self, image: Image.Image) -> list[tuple[float, float]]:
+        """Width and height of each region that seems to contain text, in pixels of any one scale."""
 
 
 def bounding_box(points: Sequence[Point]) -> Box:
