@@ -1,0 +1,95 @@
+"""Join two readings of a page: one with its layout, one with every character, each wrong where the other is right."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+
+MIN_KEPT = 0.93  # of a page's characters; with less, the layout reader dropped a part of it
+MIN_LOST = 0.8  # of a line's words, for the line to be lost
+MAX_LOST = 40  # lines put back on one page
+LOST_LETTERS = 3
+_RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
+_LETTER = re.compile(r"\w")
+_WORD = re.compile(r"[^\W_]+")
+_LANGUAGE = re.compile(r"^```\w+[ \t]*$", re.MULTILINE)  # the layout reader guesses a programming language
+_BROKEN_WORD = re.compile(r"(?<=[a-zß-öø-ÿ]{2})(?:-|\xad|\u2010) (?=[a-zß-öø-ÿ]{2})(?!(?:and|or|und|oder|et|ou|y|o|e|to|bis|sowie|bzw)\b)")
+
+
+def join_readings(laid_out: str, plain: str) -> str:
+    """The text of a page as the layout reader has it, mended with the characters that PDFium finds."""
+    letters, laid_out_letters = len(_LETTER.findall(plain)), len(_LETTER.findall(laid_out))
+    if not laid_out_letters or laid_out_letters < MIN_KEPT * letters:
+        return plain
+    if len(_RIGHT_TO_LEFT.findall(plain)) > 0.3 * letters:
+        return plain  # liteparse reverses lines of right-to-left words
+    laid_out = _BROKEN_WORD.sub("", _LANGUAGE.sub("```", laid_out))
+    has, wants = Counter(_words(laid_out)), Counter(_words(plain))
+    if has == wants:
+        return laid_out
+    extra, missing = has - wants, wants - has
+    if extra and missing:
+        laid_out = _mend_words(laid_out, plain, extra, missing)
+    if missing:
+        laid_out = _put_back_lines(laid_out, plain, missing)
+    return laid_out
+
+
+def _mend_words(laid_out: str, plain: str, extra: Counter[str], missing: Counter[str]) -> str:
+    """Part words that were glued together, and join those that were torn apart, where the plain text has them so."""
+    neighbours = {first + second: (first, second) for first, second in _neighbours(plain)}
+    for word in [word for word in extra if word in neighbours]:
+        first, second = neighbours[word]
+        if missing[first] > 0 and missing[second] > 0 and (first != second or missing[first] > 1):
+            laid_out, count = re.subn(
+                rf"(?i)(?<![^\W_]){re.escape(first)}(?={re.escape(second)}(?![^\W_]))",
+                lambda found: f"{found[0]} ",
+                laid_out,
+                count=extra[word],
+            )
+            missing[first] -= count
+            missing[second] -= count
+    for first, second in set(_neighbours(laid_out)):
+        word = first + second
+        if missing[word] > 0 and extra[first] > 0 and extra[second] > 0:
+            laid_out, count = re.subn(
+                rf"(?i)(?<![^\W_])({re.escape(first)}) ({re.escape(second)})(?![^\W_])",
+                r"\1\2",
+                laid_out,
+                count=missing[word],
+            )
+            missing[word] -= count
+    return laid_out
+
+
+def _put_back_lines(laid_out: str, plain: str, missing: Counter[str]) -> str:
+    """The text with the lines that the layout reader dropped, each after the line before it."""
+    rows = plain.split("\n")
+    for index, row in enumerate(rows):
+        words = list(_words(row))
+        lost = sum(1 for word in words if missing[word] > 0)
+        if sum(map(len, words)) < LOST_LETTERS or not words or lost < MIN_LOST * len(words):
+            continue
+        missing.subtract(words)
+        before = next((earlier.strip() for earlier in reversed(rows[max(0, index - 3) : index]) if earlier.strip()), "")
+        at = laid_out.find(before) if before else -1
+        end = laid_out.find("\n", at) if at >= 0 else -1
+        if end < 0:
+            laid_out = f"{laid_out.rstrip()}\n\n{row.strip()}"
+        else:
+            laid_out = f"{laid_out[:end]}\n\n{row.strip()}\n{laid_out[end:]}"
+    return laid_out
+
+
+def _words(text: str) -> Iterator[str]:
+    return (word.casefold() for word in _WORD.findall(text))
+
+
+def _neighbours(text: str) -> Iterator[tuple[str, str]]:
+    """Words that follow each other on a line, with only blanks between them."""
+    for line in text.split("\n"):
+        words = list(_WORD.finditer(line))
+        for first, second in zip(words, words[1:], strict=False):
+            if line[first.end() : second.start()].isspace():
+                yield first[0].casefold(), second[0].casefold()
