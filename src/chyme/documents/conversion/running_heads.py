@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 EDGE_SHARE = 0.12  # of the page's height at its top and bottom
+NUMBER_SHARE = 0.09  # likewise, at the bottom, for a number that no other page confirms
 EDGE_LINES = 2  # examined at either edge
 MIN_PAGES = 3  # with the same head; in a short document half of its pages, at least two
 LARGE = 1.3  # times the height of most lines; a head is not set larger than the text
@@ -58,7 +59,7 @@ def find_repeated(pages: Mapping[int, Sequence[EdgeLine]], usual_height: float) 
                 continue
             keys = [key for key in _keys(line, number) if counts[key] >= enough]
             page_number = _PAGE_NUMBER.fullmatch(line.text)
-            if page_number and (keys or int(page_number[1]) == number):
+            if page_number and (keys or (int(page_number[1]) == number and line.at > 1 - NUMBER_SHARE)):
                 repeated.setdefault(number, []).append(line.text)
             elif keys and any(key in seen for key in keys):
                 repeated.setdefault(number, []).append(line.text)
@@ -75,7 +76,7 @@ def remove_lines(markdown: str, lines: Sequence[str]) -> str:
     filled = [index for index, row in enumerate(rows) if row.strip()]
     for index in dict.fromkeys((*filled[:EDGE_BLOCKS], *filled[:-EDGE_BLOCKS:-1])):
         bare = _bare(rows[index])
-        if unwanted[bare] > 0:
+        if unwanted[bare] > 0 and not rows[index].startswith("|"):
             unwanted[bare] -= 1
             rows[index] = ""
     text = "\n".join(rows).strip()

@@ -10,6 +10,7 @@ MIN_KEPT = 0.93  # of a page's characters; with less, the layout reader dropped 
 MIN_LOST = 0.8  # of a line's words, for the line to be lost
 MAX_LOST = 40  # lines put back on one page
 LOST_LETTERS = 3
+MIN_PART = 3  # letters of a part of a glued word whose parts are not neighbours
 _RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
 _LETTER = re.compile(r"\w")
 _WORD = re.compile(r"[^\W_]+")
@@ -50,6 +51,16 @@ def _mend_words(laid_out: str, plain: str, extra: Counter[str], missing: Counter
             )
             missing[first] -= count
             missing[second] -= count
+    lower = plain.casefold()
+    for word in [word for word in extra if word not in neighbours and len(word) >= 2 * MIN_PART]:
+        for at in range(MIN_PART, len(word) - MIN_PART + 1):
+            first, second = word[:at], word[at:]
+            if missing[first] > 0 and missing[second] > 0 and f"{first}-" not in lower:
+                laid_out, count = re.subn(
+                    rf"(?i)(?<![^\W_]){first}(?={second}(?![^\W_]))", lambda found: f"{found[0]} ", laid_out, count=1
+                )
+                missing[first] -= count
+                missing[second] -= count
     for first, second in set(_neighbours(laid_out)):
         word = first + second
         if missing[word] > 0 and extra[first] > 0 and extra[second] > 0:
@@ -66,11 +77,16 @@ def _mend_words(laid_out: str, plain: str, extra: Counter[str], missing: Counter
 def _put_back_lines(laid_out: str, plain: str, missing: Counter[str]) -> str:
     """The text with the lines that the layout reader dropped, each after the line before it."""
     rows = plain.split("\n")
+    letters = "".join(_words(laid_out))
+    put_back = 0
     for index, row in enumerate(rows):
         words = list(_words(row))
         lost = sum(1 for word in words if missing[word] > 0)
-        if sum(map(len, words)) < LOST_LETTERS or not words or lost < MIN_LOST * len(words):
+        if lost < max(1, MIN_LOST * len(words)) or sum(map(len, words)) < LOST_LETTERS or "".join(words) in letters:
             continue
+        put_back += 1
+        if put_back > MAX_LOST:
+            break
         missing.subtract(words)
         before = next((earlier.strip() for earlier in reversed(rows[max(0, index - 3) : index]) if earlier.strip()), "")
         at = laid_out.find(before) if before else -1
