@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, BinaryIO
 
+from chyme.documents.conversion.arabic_ligatures import mend_arabic
 from chyme.documents.conversion.pdf_annotations import open_forms, read_annotations
 from chyme.documents.conversion.raised_digits import RaisedDigits, find_raised_digits, mark_raised_digits
 from chyme.documents.conversion.results import (
@@ -120,7 +121,7 @@ def _plain_pages(
             page = document[number - 1]
             textpage = page.get_textpage()
             written = textpage.get_text_range()
-            found.text = clean(_HYPHEN.sub("", written))
+            found.text = clean(_HYPHEN.sub("", mend_arabic(textpage, written)))
             letters = len(_LETTER.findall(found.text))
             has_objects = letters == 0 and next(iter(page.get_objects(max_depth=1)), None)
             found.is_picture = bool(has_objects) or (letters < STAMP_LETTERS and has_covering_image(page))

@@ -26,7 +26,7 @@ _BREAKS = str.maketrans({"`": "'", "|": "/", "\n": " ", "\r": " "})
 
 def open_forms(document: pypdfium2.PdfDocument) -> bool:
     """Prepare the document's form, if it has one. To be called before any page is opened."""
-    from pypdfium2 import PdfiumError, raw  # type: ignore[import-untyped]
+    from pypdfium2 import PdfiumError, raw
 
     if document.get_formtype() == raw.FORMTYPE_NONE:
         return False

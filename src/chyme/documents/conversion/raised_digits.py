@@ -102,7 +102,7 @@ def _occurrences(markdown: str, mark: RaisedDigits, position: int) -> Iterator[t
 
 def _is_raised(textpage: pypdfium2.PdfTextPage, at: int, beside: int) -> bool:
     """Whether one character is smaller than the one beside it and stands above its line."""
-    from pypdfium2 import raw  # type: ignore[import-untyped]
+    from pypdfium2 import raw
 
     heights: list[float] = []
     baselines: list[float] = []

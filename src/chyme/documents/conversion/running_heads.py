@@ -58,10 +58,9 @@ def find_repeated(pages: Mapping[int, Sequence[EdgeLine]], usual_height: float) 
             if line.height > LARGE * usual_height or len(line.text) > LINE_LENGTH:
                 continue
             keys = [key for key in _keys(line, number) if counts[key] >= enough]
-            page_number = _PAGE_NUMBER.fullmatch(line.text)
-            if page_number and (keys or (int(page_number[1]) == number and line.at > 1 - NUMBER_SHARE)):
-                repeated.setdefault(number, []).append(line.text)
-            elif keys and any(key in seen for key in keys):
+            counted = _PAGE_NUMBER.fullmatch(line.text)
+            is_page_number = counted and (keys or (int(counted[1]) == number and line.at > 1 - NUMBER_SHARE))
+            if is_page_number or any(key in seen for key in keys):
                 repeated.setdefault(number, []).append(line.text)
             seen.update(keys)
     return repeated
@@ -86,7 +85,7 @@ def remove_lines(markdown: str, lines: Sequence[str]) -> str:
                 if cut != text and (not cut or not (cut[0].isalnum() or cut[-1].isalnum()) or " " in (cut[0], cut[-1])):
                     text = cut.strip()
                     break
-    return text
+    return text or markdown  # a page with nothing else keeps them
 
 
 def _outermost(pieces: Sequence[tuple[str, float, float, float]], page_height: float) -> list[EdgeLine]:

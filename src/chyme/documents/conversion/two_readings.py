@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
+from itertools import pairwise
 
 MIN_KEPT = 0.93  # of a page's characters; with less, the layout reader dropped a part of it
 MIN_LOST = 0.8  # of a line's words, for the line to be lost
@@ -15,7 +16,10 @@ _RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
 _LETTER = re.compile(r"\w")
 _WORD = re.compile(r"[^\W_]+")
 _LANGUAGE = re.compile(r"^```\w+[ \t]*$", re.MULTILINE)  # the layout reader guesses a programming language
-_BROKEN_WORD = re.compile(r"(?<=[a-zß-öø-ÿ]{2})(?:-|\xad|\u2010) (?=[a-zß-öø-ÿ]{2})(?!(?:and|or|und|oder|et|ou|y|o|e|to|bis|sowie|bzw)\b)")
+_BROKEN_WORD = re.compile(  # `pre- and post-` is not one
+    r"(?<=[a-zß-öø-ÿ]{2})(?:-|\xad|\u2010)(?: |<br>|\n)(?=[a-zß-öø-ÿ]{2})"
+    r"(?!(?:and|or|und|oder|et|ou|y|o|e|to|bis|sowie|bzw)\b)"
+)
 
 
 def join_readings(laid_out: str, plain: str) -> str:
@@ -106,6 +110,6 @@ def _neighbours(text: str) -> Iterator[tuple[str, str]]:
     """Words that follow each other on a line, with only blanks between them."""
     for line in text.split("\n"):
         words = list(_WORD.finditer(line))
-        for first, second in zip(words, words[1:], strict=False):
+        for first, second in pairwise(words):
             if line[first.end() : second.start()].isspace():
                 yield first[0].casefold(), second[0].casefold()
