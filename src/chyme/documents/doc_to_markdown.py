@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from chyme.core.package_versions import describe_versions
 from chyme.digester import Digester, Makes, Runs, Source, Title
+from chyme.documents.conversion.embedded_pictures import PictureBudget, PictureReader
 from chyme.documents.conversion.results import ConversionLimits
 from chyme.documents.conversion.scanned_pages import Scan, load_scan, save_scan
 from chyme.files.extensions import PDF
@@ -34,7 +35,7 @@ class DocToMarkdown(Digester):
     label = "Text"
     description = "The document's text as markdown, with its pages and headings; scanned pages are read, too."
     makes = Makes(Form.TEXT, title=Title.OWN, essential_for=frozenset({Kind.DOCUMENT}))
-    version = 2  # web pages and e-mails in HTML keep more of their form
+    version = 3  # more of what is in a document: writing in pictures, raised letters, tracked changes, text boxes
     runs = Runs(family="parsers", keeps_scratch=True)
 
     def __init__(
@@ -67,12 +68,21 @@ class DocToMarkdown(Digester):
         with source.open() as stream:
             data = stream.read(self.limits.document_bytes + 1)
         scans = _ScanReader(self.ocr, source.scratch)
-        result = convert(source.file.name, data, source.file.mime, self.limits, source.progress, scans)
+        result = convert(
+            source.file.name, data, source.file.mime, self.limits, source.progress, scans, self._pictures()
+        )
         if not result.markdown and not result.has_unreadable_text:
             return [Output(self.name, None)]
         notes = [f"> note: {note}" for note in result.notes]
         content = "\n\n".join([*([result.markdown] if result.markdown else []), *notes])
         return [Output(self.name, content, places=result.places, title=heading_title(content))]
+
+    def _pictures(self) -> PictureReader | None:
+        limits = self.limits
+        if not limits.embedded_pictures:
+            return None
+        budget = PictureBudget(limits.embedded_pictures, limits.embedded_pixels, limits.embedded_seconds)
+        return PictureReader(lambda: load_engine(self.ocr), budget, self.ocr.ocr_doubt)
 
 
 class _ScanReader:

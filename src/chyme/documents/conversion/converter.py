@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from chyme.documents.conversion.embedded_pictures import PictureReader
 from chyme.documents.conversion.results import ConversionLimits, ConversionResult, check_size, truncate
 from chyme.documents.conversion.scanned_pages import ScanReader
 from chyme.files.extensions import DOCUMENTS, EML, HTML, MSG, PDF
@@ -16,8 +17,12 @@ def convert(
     limits: ConversionLimits,
     progress: Callable[[float], None] = lambda _: None,
     scans: ScanReader | None = None,
+    pictures: PictureReader | None = None,
 ) -> ConversionResult:
-    """The document as markdown, or an error that says what is wrong with the file. `scans` reads scanned pages."""
+    """The document as markdown, or an error that says what is wrong with the file.
+
+    `scans` reads scanned pages, `pictures` what is written in pictures inside the document.
+    """
     check_size(name, data, limits)
     if mime == PDF:
         from chyme.documents.conversion.pdf import convert_pdf
@@ -38,5 +43,5 @@ def convert(
     else:
         from chyme.documents.conversion.office import convert_office
 
-        result = convert_office(name, data, mime, limits)
+        result = convert_office(name, data, mime, limits, pictures)
     return truncate(result, limits.text_chars)

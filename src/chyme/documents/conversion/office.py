@@ -13,6 +13,7 @@ from chyme.documents.conversion.comments_and_charts import (
     slides_of,
     word_comments,
 )
+from chyme.documents.conversion.embedded_pictures import PictureReader
 from chyme.documents.conversion.markdown_fixes import has_labels, mark_boxes, mark_numbers, mark_pictures
 from chyme.documents.conversion.results import (
     ConversionLimits,
@@ -54,8 +55,10 @@ _HIDDEN_ROW = re.compile(rb"<row\s[^>]*hidden=\"(?:1|true)\"")
 _SHEET = re.compile(r"xl/worksheets/[^/]+\.xml")
 
 
-def convert_office(name: str, data: bytes, mime: str, limits: ConversionLimits) -> ConversionResult:
-    """The text of an office document, with its comments and notes."""
+def convert_office(
+    name: str, data: bytes, mime: str, limits: ConversionLimits, pictures: PictureReader | None = None
+) -> ConversionResult:
+    """The text of an office document, with its comments and notes; `pictures` reads what is written in its pictures."""
     document_format, what = _format_of(mime)
     if data.startswith(OLE_MARK):
         if "EncryptedPackage" in ole_names(data[:512], len(data), lambda at, length: data[at : at + length]):
