@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from chyme.documents.conversion.arabic_ligatures import mend_arabic
 from chyme.documents.conversion.pdf_annotations import open_forms, read_annotations
+from chyme.documents.conversion.pdf_pictures import PagePicture, read_pictures
 from chyme.documents.conversion.raised_digits import RaisedDigits, find_raised_digits, mark_raised_digits
 from chyme.documents.conversion.results import (
     ConversionLimits,
@@ -27,6 +28,8 @@ from chyme.text.decoding import clean
 
 if TYPE_CHECKING:
     import pypdfium2  # type: ignore[import-untyped]
+
+    from chyme.documents.conversion.embedded_pictures import PictureReader
 
 BATCH = 50
 STAMP_LETTERS = 20  # scanners and archives print that much on a page that is otherwise a picture
@@ -59,17 +62,27 @@ def convert_pdf(
     limits: ConversionLimits,
     progress: Callable[[float], None],
     scans: ScanReader | None,
+    pictures: PictureReader | None = None,
 ) -> ConversionResult:
-    """The text of a PDF, page by page. `scans` reads pages without a text layer; the notes name them."""
+    """The text of a PDF, page by page. `scans` reads pages without a text layer; the notes name them.
+
+    `pictures` reads what is written in pictures on the other pages.
+    """
     document = open_pdf(name, data)
     try:
         total = len(document)
         count = min(total, limits.pdf_pages)
         plain = _plain_pages(document, count, lambda part: progress(0.2 * part))
-        pictures = {number for number, page in plain.items() if page.is_picture}
-        share = 0.6 if pictures and scans else 0.0  # of the progress
+        scans_wanted = {number for number, page in plain.items() if page.is_picture}
+        share = 0.6 if scans_wanted and scans else 0.0  # of the progress
         # Before the layout reader, which reserves a gigabyte of address space from its first page on.
-        scanned = read_scanned(document, pictures, limits.ocr_pages, scans, lambda part: progress(0.2 + share * part))
+        embedded = {}
+        if pictures:
+            others = plain.keys() - scans_wanted
+            embedded = read_pictures(document, data, others, pictures, limits.embedded_seconds)
+        scanned = read_scanned(
+            document, scans_wanted, limits.ocr_pages, scans, lambda part: progress(0.2 + share * part)
+        )
     finally:
         document.close()
     laid_out = _LaidOut()
@@ -81,10 +94,13 @@ def convert_pdf(
     for number, scan in scanned.read.items():
         if scan.text and len(_LETTER.findall(scan.text)) >= len(_LETTER.findall(pages[number])):
             pages[number], lines[number] = scan.text, scan.lines
+    read = set(lines)
     for number, page in plain.items():
-        pages[number] = "\n\n".join(part for part in (pages[number], "\n".join(page.annotations)) if part)
+        pages[number], boxes = _add_parts(pages[number], page.annotations, embedded.get(number, ()))
+        lines[number] = (*lines.get(number, ()), *boxes)
     limit_note = [f"first {count:,} of {total:,} pages read (limit pdf_pages)"] if total > count else []
-    result = join_pages(list(pages.items()), [*limit_note, *scanned.notes(lines)], lines)
+    notes = [*limit_note, *scanned.notes(read), *(pictures.notes() if pictures else ())]
+    result = join_pages(list(pages.items()), notes, lines)
     return replace(result, has_unreadable_text=scanned.unread_note is not None)
 
 
@@ -92,6 +108,18 @@ def _page_markdown(page: _PlainPage, number: int, laid_out: _LaidOut) -> str:
     text = join_readings(laid_out.pages.get(number, ""), page.text)
     text = remove_lines(text, laid_out.repeated.get(number, ()))
     return mark_raised_digits(text, page.raised)
+
+
+def _add_parts(text: str, annotations: Sequence[str], pictures: Sequence[PagePicture]) -> tuple[str, list[Place]]:
+    """A page's text with what is on it besides, and the places of its pictures."""
+    parts = [part for part in (text.rstrip(), "\n".join(annotations)) if part]
+    markdown = "\n\n".join(parts)
+    places: list[Place] = []
+    for picture in pictures:
+        markdown += f"\n\n{picture.markdown}" if markdown else picture.markdown
+        if picture.box:
+            places.append(Place(len(markdown) - len(picture.markdown), len(markdown), box=picture.box))
+    return markdown, places
 
 
 def open_pdf(name: str, data: bytes | BinaryIO) -> pypdfium2.PdfDocument:
