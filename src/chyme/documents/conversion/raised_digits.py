@@ -21,7 +21,7 @@ _CLOSING = ".,;:!?\"'”’»"
 _CANDIDATE = re.compile(  # PDFium may put raised digits on a line of their own
     rf"(?:[^\W\d_]|[{_CLOSING})\]]|(?<![\d.,])10)(?P<gap>[\x20\r\n]{{0,3}})"
     rf"(?P<mark>[-−]?[1-9]\d{{0,2}}(?:,\x20?[1-9]\d{{0,2}}){{0,4}})(?=[{_CLOSING})\]·]|\s{{1,3}}[^\d\s]|\s*$)"
-    r"|(?:^|\n)(?P<note>[1-9]\d{0,2})(?=[^\W\d_])"
+    r"|(?:^|\n)(?P<note>[1-9]\d{0,2})(?=[\r\n]{0,2}[^\W\d_])"
 )
 _RAISED = str.maketrans("0123456789-−", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁻")
 _LAST_WORD = re.compile(r"[^\W\d_]*$")
@@ -64,10 +64,17 @@ def find_raised_digits(textpage: pypdfium2.PdfTextPage, text: str) -> list[Raise
     for candidate in islice(_CANDIDATE.finditer(text), MAX_CANDIDATES):
         group = "note" if candidate["mark"] is None else "mark"
         start, end = candidate.span(group)
-        beside = end if group == "note" else candidate.start("gap") - 1
-        if _is_raised(textpage, start, beside):
-            piece = None if group == "note" else _LAST_PIECE.search(text[max(0, beside - CONTEXT) : beside + 1])
-            found.append(RaisedDigits(text[start:end], piece[0] if piece else "", text[end : end + CONTEXT].lstrip()))
+        after = text[end : end + CONTEXT].lstrip()
+        before = candidate.start("gap") - 1
+        if group == "mark" and _is_raised(textpage, start, before):
+            piece = _LAST_PIECE.search(text[max(0, before - CONTEXT) : before + 1])
+            found.append(RaisedDigits(text[start:end], piece[0] if piece else "", after))
+        elif (
+            (group == "note" or "\n" in candidate["gap"])
+            and after[:1].isalpha()
+            and _is_raised(textpage, start, text.index(after[0], end))
+        ):
+            found.append(RaisedDigits(text[start:end], "", after))
     return found
 
 

@@ -18,12 +18,12 @@ LARGE = 1.3  # times the height of most lines; a head is not set larger than the
 LINE_LENGTH = 200
 SAME_PLACE = 0.01  # of the page's height
 EDGE_BLOCKS = 4  # lines of markdown in which a head is looked for
-_NUMBER = re.compile(r"\d{1,4}")
+_PAGE_WORD = r"(?:page|pág(?:ina)?\.?|pagina|seite|blatt|стр\.?)"
 _PAGE_NUMBER = re.compile(
-    r"[-–—|\[(\s]*(?:p(?:age|\.)?|pág(?:ina)?\.?|seite|s\.|blatt|стр\.?)?\s*(\d{1,4})"
-    r"(?:\s*(?:/|of|von|de|sur|из)\s*\d{1,4})?[-–—|\])\s.]*",
+    rf"[-–—|\[(\s]*(?:{_PAGE_WORD}|p\.|s\.)?\s*(\d{{1,4}})(?:\s*(?:/|of|von|de|sur|из)\s*\d{{1,4}})?[-–—|\])\s.]*",
     re.IGNORECASE,
 )
+_NAMED_NUMBER = re.compile(rf"(?<=\b){_PAGE_WORD}\s*(\d{{1,4}})\b", re.IGNORECASE)
 _MARKS = re.compile(r"[#*_>|\\\s-]+")
 
 
@@ -34,6 +34,8 @@ class EdgeLine:
     text: str
     at: float  # its middle, as a share of the page's height
     height: float
+    number: int | None = None  # the page number in it, which is a piece of its own or named so
+    rest: str = ""  # the text without that number
 
 
 def edge_lines(items: Iterable[tuple[str, float, float, float]], page_height: float) -> list[EdgeLine]:
@@ -101,24 +103,30 @@ def _outermost(pieces: Sequence[tuple[str, float, float, float]], page_height: f
             rows.append([])
             middle = at
         rows[-1].append(piece)
-    return [
-        EdgeLine(
-            " ".join(" ".join(piece[0] for piece in sorted(row, key=lambda piece: piece[1])).split()),
-            (row[0][2] + row[0][3] / 2) / page_height,
-            max(piece[3] for piece in row),
-        )
-        for row in rows
-    ]
+    return [_join_pieces(row, page_height) for row in rows]
+
+
+def _join_pieces(row: Sequence[tuple[str, float, float, float]], page_height: float) -> EdgeLine:
+    texts = [" ".join(piece[0].split()) for piece in sorted(row, key=lambda piece: piece[1])]
+    number: int | None = None
+    rest: list[str] = []
+    for text in texts:
+        counted = _PAGE_NUMBER.fullmatch(text) or _NAMED_NUMBER.search(text)
+        if counted and number is None:
+            number = int(counted[1])
+            rest.append(f"{text[: counted.start(1)]}#{text[counted.end(1) :]}")
+        else:
+            rest.append(text)
+    middle = (row[0][2] + row[0][3] / 2) / page_height
+    return EdgeLine(" ".join(texts), middle, max(piece[3] for piece in row), number, " ".join(rest))
 
 
 def _keys(line: EdgeLine, page: int) -> list[tuple[str, int]]:
-    """By what a line is the same on two pages: its place and its text, in which one number may count the pages."""
+    """By what a line is the same on two pages: its place and its text, in which a page number may count."""
     place = round(line.at / (2 * SAME_PLACE))
-    text = line.text.casefold()
-    keys = [(text, place)]
-    numbers = list(_NUMBER.finditer(text))[:8]
-    for number in dict.fromkeys((*numbers[:1], *numbers[-1:])):
-        keys.append((f"{text[: number.start()]}#{int(number[0]) - page}{text[number.end() :]}", place))
+    keys = [(line.text.casefold(), place)]
+    if line.number is not None:
+        keys.append((f"{line.rest.casefold()}{line.number - page}", place))
     return keys
 
 

@@ -114,7 +114,6 @@ def _read_tree(root: HtmlElement, declared: bool) -> tuple[str, bool]:
     links = len(linked)
     if links > FEW_LINKS:
         if _is_menu(root):
-            _show_navigation(root)
             return _tree_to_markdown(root), False
         _drop_navigation(root)
         linked = [link.text_content() for link in root.iter("a") if link.get("href")]
@@ -156,7 +155,7 @@ def _visible_words(root: HtmlElement) -> str:
 
 
 def _convert(page: str, links: bool = True) -> str:
-    from html_to_markdown import ConversionOptions, convert
+    from html_to_markdown import ConversionOptions, PreprocessingOptions, convert
     from html_to_markdown.exceptions import ConversionError
 
     try:
@@ -166,6 +165,7 @@ def _convert(page: str, links: bool = True) -> str:
             autolinks=False,
             compact_tables=True,
             strip_tags=[] if links else ["a"],
+            preprocessing=PreprocessingOptions(enabled=False),  # it drops headers and forms; menus are dropped here
         )
         return _NO_ADDRESS.sub("]()", convert(page, options).content or "")
     except ConversionError:
@@ -193,15 +193,6 @@ def _is_menu(root: HtmlElement) -> bool:
     body = root.find("body")
     others = count_words((root if body is None else body).text_content()) - words
     return others < min(MENU_OTHERS, MENU_SHARE * words)
-
-
-def _show_navigation(root: HtmlElement) -> None:
-    """Make the navigation an ordinary part of the page: the converter to markdown would leave it out."""
-    for element in root.iter("nav"):
-        element.tag = "div"
-    for element in root.iter():
-        if _is_navigation(element):
-            del element.attrib["role"]
 
 
 def declares_article(root: HtmlElement) -> bool:

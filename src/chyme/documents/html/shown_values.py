@@ -85,7 +85,7 @@ def _value_of(field: HtmlElement) -> str:
     else:
         kind, name = (field.get("type") or "text").lower(), (field.get("name") or "").lower()
         if kind in ("checkbox", "radio"):
-            return "[x]" if field.get("checked") is not None else ""
+            return "☑" if field.get("checked") is not None else ""
         if kind in _NO_VALUE or name in _SEARCH_NAMES:
             return ""
         value = field.get("value") or ""
