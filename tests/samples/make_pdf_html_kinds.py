@@ -177,6 +177,20 @@ def chronicle() -> bytes:
     return pdf(pages)
 
 
+def arabic() -> bytes:
+    """The word for peace, whose letters lam and alef are one glyph, drawn from left to right as programs do."""
+    letters = {"A": "0645", "B": "06440627", "C": "0633", "D": "0644", "E": "0627"}
+    rows = "\n".join(f"<{ord(code):02X}> <{letter}>" for code, letter in letters.items())
+    cmap = (
+        "/CIDInit /ProcSet findresource begin 12 dict begin begincmap /CMapName /L def /CMapType 2 def\n"
+        f"1 begincodespacerange <00> <FF> endcodespacerange\n{len(letters)} beginbfchar\n{rows}\nendbfchar\n"
+        "endcmap end end"
+    ).encode()
+    font = b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding /ToUnicode 4 0 R >>"
+    stream = b"<< /Length %d >>\nstream\n%s\nendstream" % (len(cmap), cmap)
+    return pdf([text_at(400, 780, "ABCDE", 14)], font=font, more=[stream])
+
+
 MENU = """<!doctype html><title>Parish records</title><body><nav><ul>
 <li><a href="/registers">Registers</a><ul><li><a href="/registers/baptisms">Baptisms before 1820</a></li>
 <li><a href="/registers/burials">Burials</a><ul><li><a href="/registers/burials/cholera">Cholera graves</a></li></ul></li>
@@ -205,6 +219,7 @@ FILES: Mapping[str, bytes] = {
     "slipway.pdf": page_with_picture(),
     "survey.pdf": survey(),
     "chronicle.pdf": chronicle(),
+    "peace.pdf": arabic(),
     "parish.html": MENU.encode(),
     "boiler.html": FORMULAS.encode(),
     "seeds.html": ORDER.encode(),
@@ -222,6 +237,7 @@ EXPECTED: Sequence[tuple[str, str, dict[str, object]]] = [
     ("survey.pdf", "renewed after the gale", {"page": 2}),
     ("survey.pdf", "guild of coopers", {"page": 2}),
     ("chronicle.pdf", "Chapter 4 begins", {"page": 4}),
+    ("peace.pdf", "السلام", {"page": 1}),
     ("parish.html", "cholera graves", {}),
     ("parish.html", "parish records", {}),
     ("boiler.html", "H₂O lime", {"heading": "Boiler notes"}),

@@ -94,12 +94,17 @@ def _put_back_lines(laid_out: str, plain: str, missing: Counter[str]) -> str:
         missing.subtract(words)
         before = next((earlier.strip() for earlier in reversed(rows[max(0, index - 3) : index]) if earlier.strip()), "")
         at = laid_out.find(before) if before else -1
-        end = laid_out.find("\n", at) if at >= 0 else -1
-        if end < 0:
-            laid_out = f"{laid_out.rstrip()}\n\n{row.strip()}"
-        else:
-            laid_out = f"{laid_out[:end]}\n\n{row.strip()}\n{laid_out[end:]}"
+        end = _end_of_block(laid_out, at) if at >= 0 else len(laid_out)
+        laid_out = f"{laid_out[:end].rstrip()}\n\n{row.strip()}\n\n{laid_out[end:].lstrip()}".strip()
     return laid_out
+
+
+def _end_of_block(markdown: str, at: int) -> int:
+    """Where the line at this position ends, or the table that it is in."""
+    end = markdown.find("\n", at)
+    while end >= 0 and markdown.startswith("|", end + 1):
+        end = markdown.find("\n", end + 1)
+    return end if end >= 0 else len(markdown)
 
 
 def _words(text: str) -> Iterator[str]:

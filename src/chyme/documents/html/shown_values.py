@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import islice
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -10,6 +11,7 @@ if TYPE_CHECKING:
 
 VALUE_LENGTH = 2_000
 FORMULA_LENGTH = 2_000
+MAX_SCRIPTS = 2_000  # of one page; each joins the texts around it, which takes time with long ones
 ALT_LENGTH = 300
 ALT_LETTERS = 8  # a shorter description says nothing
 LONG_WORD = 3  # letters; digits above a longer word are the mark of a note
@@ -19,6 +21,7 @@ _HIGH = str.maketrans("0123456789+-−=()ni", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻
 _LOW = str.maketrans("0123456789+-−=()", "₀₁₂₃₄₅₆₇₈₉₊₋₋₌₍₎")
 _HIGH_SIGNS, _LOW_SIGNS = re.compile(r"[0-9+\-−=()ni]{1,12}"), re.compile(r"[0-9+\-−=()]{1,12}")
 _NOTE = re.compile(r"[0-9]{1,3}")
+_ORDINAL = re.compile(r"[^\W\d_]{1,3}")  # as in 3rd, 1er
 _LAST_WORD = re.compile(r"[^\W\d_]*\Z")
 _FILE_NAME = re.compile(r"\.(?:jpe?g|png|gif|webp|svg|avif|bmp|tiff?)\Z|^(?:IMG|DSC|https?)", re.IGNORECASE)
 _LETTERS = re.compile(r"[^\W\d_]")
@@ -46,7 +49,7 @@ def write_formulas(root: HtmlElement) -> None:
         formula.clear()
         formula.tag, formula.text, formula.tail = "span", text[:FORMULA_LENGTH], tail
         _show(formula)
-    for element in list(root.iter("sup", "sub")):
+    for element in list(islice(root.iter("sup", "sub"), MAX_SCRIPTS)):
         _write_script(element)
 
 
@@ -100,6 +103,8 @@ def _write_script(element: HtmlElement) -> None:
     if not text or not signs.fullmatch(text) or not before or not (before[-1].isalnum() or before[-1] in ")]"):
         if _NOTE.fullmatch(text) and element.tag == "sup" and before:
             _replace_text(element, f"[^{text}]")
+        elif _ORDINAL.fullmatch(text) and before[-1:].isdigit():
+            _replace_text(element, text)
         return
     word = _LAST_WORD.search(before)
     is_note = element.tag == "sup" and _NOTE.fullmatch(text) and word is not None and len(word[0]) > LONG_WORD
@@ -110,9 +115,11 @@ def _write_script(element: HtmlElement) -> None:
 
 
 def _replace_text(element: HtmlElement, text: str) -> None:
+    """Make it a part of the text around: an element in between would tear the word apart."""
     tail = element.tail
     element.clear()
-    element.tag, element.text, element.tail = "span", text, tail
+    element.text, element.tail = text, tail
+    element.drop_tag()
 
 
 def _text_before(element: HtmlElement) -> str:
