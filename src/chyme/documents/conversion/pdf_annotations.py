@@ -51,7 +51,6 @@ def read_annotations(
         return []
     fields: list[str] = []
     notes: list[str] = []
-    known = _squeeze(text)
     for index in range(count):
         annotation = raw.FPDFPage_GetAnnot(page, index)
         if not annotation:
@@ -62,7 +61,7 @@ def read_annotations(
                 if forms is not None and not _is_hidden(annotation):
                     fields += _field_lines(forms.formenv, annotation, textpage)
             elif subtype not in (raw.FPDF_ANNOT_LINK, raw.FPDF_ANNOT_POPUP) and not _is_hidden(annotation):
-                notes += _note_lines(annotation, subtype == raw.FPDF_ANNOT_STAMP, known)
+                notes += _note_lines(annotation, subtype == raw.FPDF_ANNOT_STAMP, text)
         finally:
             raw.FPDFPage_CloseAnnot(annotation)
     return [*dict.fromkeys(fields), *dict.fromkeys(notes)]
@@ -133,11 +132,11 @@ def _is_drawn(value: str, annotation: Any, textpage: pypdfium2.PdfTextPage) -> b
     return _squeeze(value) in _squeeze(textpage.get_text_bounded(left - 1, bottom - 1, right + 1, top + 1))
 
 
-def _note_lines(annotation: Any, is_stamp: bool, known: str) -> Iterator[str]:
+def _note_lines(annotation: Any, is_stamp: bool, page_text: str) -> Iterator[str]:
     text = _entry(annotation, "Contents")
     if not text and is_stamp:
         text = _entry(annotation, "Subj")
-    if not text or _squeeze(text) in known:  # some programs put the marked words themselves into the note
+    if not text or _squeeze(text) in _squeeze(page_text):  # some programs put the marked words themselves into the note
         return
     author = _entry(annotation, "T")[:LABEL_LENGTH]
     yield f"> {author}: {text}" if author else f"> {text}"

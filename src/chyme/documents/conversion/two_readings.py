@@ -43,7 +43,7 @@ def join_readings(laid_out: str, plain: str) -> str:
 
 def _mend_words(laid_out: str, plain: str, extra: Counter[str], missing: Counter[str]) -> str:
     """Part words that were glued together, and join those that were torn apart, where the plain text has them so."""
-    neighbours = {first + second: (first, second) for first, second in _neighbours(plain)}
+    neighbours = {first + second: (first, second) for first, second in _neighbours(plain, missing)}
     for word in [word for word in extra if word in neighbours]:
         first, second = neighbours[word]
         if missing[first] > 0 and missing[second] > 0 and (first != second or missing[first] > 1):
@@ -65,7 +65,7 @@ def _mend_words(laid_out: str, plain: str, extra: Counter[str], missing: Counter
                 )
                 missing[first] -= count
                 missing[second] -= count
-    for first, second in set(_neighbours(laid_out)):
+    for first, second in set(_neighbours(laid_out, extra)):
         word = first + second
         if missing[word] > 0 and extra[first] > 0 and extra[second] > 0:
             laid_out, count = re.subn(
@@ -84,7 +84,7 @@ def _put_back_lines(laid_out: str, plain: str, missing: Counter[str]) -> str:
     letters = "".join(_words(laid_out))
     put_back = 0
     for index, row in enumerate(rows):
-        words = list(_words(row))
+        words = _words(row)
         lost = sum(1 for word in words if missing[word] > 0)
         if lost < max(1, MIN_LOST * len(words)) or sum(map(len, words)) < LOST_LETTERS or "".join(words) in letters:
             continue
@@ -107,14 +107,13 @@ def _end_of_block(markdown: str, at: int) -> int:
     return end if end >= 0 else len(markdown)
 
 
-def _words(text: str) -> Iterator[str]:
-    return (word.casefold() for word in _WORD.findall(text))
+def _words(text: str) -> list[str]:
+    return _WORD.findall(text.casefold())
 
 
-def _neighbours(text: str) -> Iterator[tuple[str, str]]:
-    """Words that follow each other on a line, with only blanks between them."""
-    for line in text.split("\n"):
-        words = list(_WORD.finditer(line))
-        for first, second in pairwise(words):
-            if line[first.end() : second.start()].isspace():
-                yield first[0].casefold(), second[0].casefold()
+def _neighbours(text: str, among: Counter[str]) -> Iterator[tuple[str, str]]:
+    """Those of these words that follow each other on a line, with only a blank between them."""
+    for line in text.casefold().split("\n"):
+        for first, second in pairwise(_WORD.findall(line)):
+            if first in among and second in among and f"{first} {second}" in line:
+                yield first, second

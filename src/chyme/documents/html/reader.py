@@ -110,16 +110,14 @@ def reading_time(markdown: str) -> tuple[int, int]:
 
 def _read_tree(root: HtmlElement, declared: bool) -> tuple[str, bool]:
     """The markdown of a page that contains only what a reader sees, and whether it is the article alone."""
-    linked = [link.text_content() for link in root.iter("a") if link.get("href")]
-    links = len(linked)
+    links = sum(1 for link in root.iter("a") if link.get("href"))
     if links > FEW_LINKS:
         if _is_menu(root):
             return _tree_to_markdown(root), False
         _drop_navigation(root)
-        linked = [link.text_content() for link in root.iter("a") if link.get("href")]
     text, whole_page = article_text(root), _tree_to_markdown(root)
     words, article_words = count_words(_without_pictures(whole_page)), count_words(text)
-    unlinked = words - sum(map(count_words, linked))
+    unlinked = words - count_words(" ".join(link.text_content() for link in root.iter("a") if link.get("href")))
     plausible = article_words >= max(MIN_SHARE * words, MIN_PROSE_SHARE * unlinked) or (
         declared and article_words >= ARTICLE_WORDS
     )
@@ -190,6 +188,8 @@ def _is_menu(root: HtmlElement) -> bool:
         if _is_navigation(element) and not any(_is_navigation(above) for above in element.iterancestors())
     ]
     words = sum(count_words(menu.text_content()) for menu in menus)
+    if not words:
+        return False
     body = root.find("body")
     others = count_words((root if body is None else body).text_content()) - words
     return others < min(MENU_OTHERS, MENU_SHARE * words)
