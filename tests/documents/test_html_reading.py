@@ -58,7 +58,7 @@ def test_a_page_that_is_no_article_is_read_whole_without_its_menu() -> None:
     cards = "".join(f"<div class=card><a href='/p{n}'>Offer {n}</a> <b>{n} crowns</b></div>" for n in range(30))
     found = read(f"{MENU}<div>{cards}</div>", head="<title>Shop</title>")
     assert "Menu entry" not in found.markdown
-    assert found.markdown.startswith("# Shop")
+    assert found.title == "Shop"
     assert "[Offer 29](https://example.org/p29) **29 crowns**" in found.markdown
 
 
@@ -124,7 +124,9 @@ def test_text_that_looks_like_a_link_is_not_a_link() -> None:
     text = article("<p>Write [a link](javascript:alert(1)) or ![a picture](data:x) like that, said the baker.</p>")
     assert "[a link] (javascript:alert(1)) or ![a picture] (data:x) like that" in text
     assert "table[row](cell)" in article("<pre><code>table[row](cell)</code></pre>")
-    assert read("<p>x</p>", head="<title>[x](javascript:y)</title>").markdown.startswith("# [x] (javascript:y)")
+    assert read("", head="<title>[x](javascript:y)</title>").markdown.startswith("# [x] (javascript:y)")
+    headed = read("<h1>[x](javascript:y)</h1>", head="<title>[x](javascript:y)</title>")
+    assert headed.markdown.startswith("# [x] (javascript:y)")
 
 
 def test_the_base_of_a_page_is_obeyed_and_an_evil_one_is_not() -> None:
@@ -170,9 +172,15 @@ def test_signs_that_lead_to_headings_are_left_out() -> None:
     )
 
 
-def test_the_title_stands_on_top_where_the_text_does_not_say_it() -> None:
-    assert read(PROSE, head="<title>Bread &amp; butter</title>").markdown.startswith("# Bread & butter\n\n")
+def test_a_title_that_no_reader_sees_is_the_title_and_not_text() -> None:
+    found = read(PROSE, head="<title>Bread &amp; butter</title>")
+    assert found.title == "Bread & butter"
+    assert found.markdown.startswith("Paragraph 0")
+
+
+def test_a_headline_outside_the_article_stands_on_top() -> None:
     headed = read(f"<h1>My bread</h1>{PROSE}", head="<title>My bread - Example Bakery</title>")
+    assert headed.title == "My bread"
     assert headed.markdown.startswith("# My bread\n\nParagraph")
     assert "Example Bakery" not in headed.markdown
 

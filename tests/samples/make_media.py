@@ -99,7 +99,13 @@ def film(
             out.set_chapters(
                 [
                     {"id": 1, "start": 0, "end": 1000, "time_base": Fraction(1, 1000), "metadata": {"title": "Dark"}},
-                    {"id": 2, "start": 1000, "end": 3000, "time_base": Fraction(1, 1000), "metadata": {"title": "Light"}},
+                    {
+                        "id": 2,
+                        "start": 1000,
+                        "end": 3000,
+                        "time_base": Fraction(1, 1000),
+                        "metadata": {"title": "Light"},
+                    },
                 ]
             )
         for index in range(int(seconds * fps)):
@@ -132,7 +138,9 @@ def with_picture(mp3: bytes, picture: bytes, mime: bytes = b"image/jpeg") -> byt
     return b"ID3\x03\x00\x00" + sized + frames + mp3
 
 
-def audio_file(name: str, codec: str, samples: np.ndarray, tags: dict[str, str], rate: int = RATE, **options: int) -> None:
+def audio_file(
+    name: str, codec: str, samples: np.ndarray, tags: dict[str, str], rate: int = RATE, **options: int
+) -> None:
     with av.open(str(HERE / name), "w", options={"fflags": "+bitexact"}) as out:
         out.metadata.update(tags)
         sound(out, codec, samples, rate, **options)

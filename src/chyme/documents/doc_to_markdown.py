@@ -15,7 +15,7 @@ from chyme.files.extensions import ARCHIVES, PDF
 from chyme.imaging.ocr.engines import OcrSettings, fingerprint, load_engine, portable_fingerprint
 from chyme.imaging.ocr.page_text import page_text
 from chyme.model import File, Form, Kind, Output, Place
-from chyme.text.titles import heading_title
+from chyme.text.titles import clean_title, heading_title
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -82,7 +82,9 @@ class DocToMarkdown(Digester):
             return [Output(self.name, None)]
         notes = [f"> note: {note}" for note in result.notes]
         content = "\n\n".join([*([result.markdown] if result.markdown else []), *notes])
-        return [Output(self.name, content, places=result.places, title=heading_title(content))]
+        return [
+            Output(self.name, content, places=result.places, title=clean_title(result.title) or heading_title(content))
+        ]
 
     def _pictures(self) -> PictureReader | None:
         limits = self.limits

@@ -41,7 +41,7 @@ def convert(
     if mime == PDF:
         from chyme.documents.conversion.pdf import convert_pdf
 
-        result = convert_pdf(name, data, limits, progress, scans)
+        result = convert_pdf(name, data, limits, progress, scans, pictures)
     elif mime in (HTML, DOCUMENTS["xhtml"]):
         from chyme.documents.html.reader import convert_html
 

@@ -48,6 +48,7 @@ class ConversionResult:
     markdown: str
     places: tuple[Place, ...] = ()
     notes: tuple[str, ...] = ()
+    title: str = ""  # that the document has apart from its text
     has_unreadable_text: bool = False  # it shows writing that cannot be read here: worth a note even without text
 
 

@@ -72,6 +72,9 @@ def keep_article(root: HtmlElement, text: str) -> None:
             and _is_between_kept(candidate, kept)
         ):
             kept.add(candidate)
+    for picture in root.iter("img"):
+        if picture.get("alt") and _is_between_kept(picture, kept):
+            kept.add(picture)
     kept_or_above = set(kept)
     for element in kept:
         for above in element.iterancestors():

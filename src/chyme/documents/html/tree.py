@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urljoin, urlsplit
 
 from chyme.documents.html.raw_source import LONG_TAG, is_too_complex
+from chyme.documents.html.shown_values import clean_descriptions, write_formulas, write_values
 
 if TYPE_CHECKING:
     from lxml.html import HtmlElement  # type: ignore[import-untyped]
@@ -133,6 +134,8 @@ def cleanse(root: HtmlElement, url: str) -> None:
 
     A hidden part that contains most of the page stays: scripts would show it.
     """
+    write_values(root)
+    write_formulas(root)
     for template in list(root.iter("template")):
         if is_shown(template):
             template.tag = "div"
@@ -146,6 +149,7 @@ def cleanse(root: HtmlElement, url: str) -> None:
         is_small = lengths.get(element, 0) * 2 <= total
         if (is_small and _is_hidden(element)) or _is_banner(element, lengths):
             drop(element)
+    clean_descriptions(root)
     _resolve_links(root, base_of(root, url))
     _escape_texts(root)
     for element in list(root.iter("pre", "button")):
@@ -215,7 +219,11 @@ def _resolve_links(root: HtmlElement, base: str) -> None:
     for link in links:
         href = link.get("href")
         if _is_permalink(link) or (href is not None and not link.text_content().strip()):
-            drop(link)
+            if any(picture.get("alt") for picture in link.iter("img")):
+                link.tag = "span"  # the description stays without the link
+                link.attrib.clear()
+            else:
+                drop(link)
         elif href is not None:
             target = _valid_link(href, base) if len(links) <= MAX_LINKS else None
             if target is None:
