@@ -216,6 +216,20 @@ def test_after_a_second_unfit_answer_the_rules_answer(scratch: Path, misfit: obj
     assert classification_in(digester.without_model(source)) == classification_in(ClassifyDocument().digest(source))
 
 
+def test_a_title_about_another_thing_is_refused_twice_and_the_rules_answer(scratch: Path) -> None:
+    note = replace(FILE, name="note.md", kind=Kind.TEXT, mime="text/markdown")
+    source = source_of(scratch, "Call the plumber at ten: the tap drips.\n", note)
+    tyres = {**ANSWER, "title": "Winter tyres at the garage", "title_text": None, "tags": ["tyres", "winter"]}
+    with ModelServer([says(tyres)]) as server:
+        digester = ClassifyDocument(language(server))
+        with pytest.raises(InvalidAnswer):
+            prepare_and_digest(digester, source)
+    assert server.count == 2
+    assert "not in the text" in server.requests[1].words
+    found = classification_in(digester.without_model(source))
+    assert (found["engine"], "tyres" in (found["title"] or "")) == ("local", False)
+
+
 def test_a_title_of_code_may_use_words_that_are_not_in_the_code(scratch: Path) -> None:
     code = replace(FILE, name="x.py", kind=Kind.TEXT, mime="text/x-python")
     answer = {**ANSWER, "title": "Program that adds numbers from a table", "summary": None, "date": None, "tags": []}

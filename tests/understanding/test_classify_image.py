@@ -154,6 +154,15 @@ def test_words_in_a_picture_give_no_orders(tmp_path: Path) -> None:
     assert classification_in(digester.without_model(source))["engine"] == "local"
 
 
+def test_the_title_of_a_photographed_page_shares_a_word_with_it(tmp_path: Path) -> None:
+    page = "The rowing club meets at the old pier. Members bring their boats and oars to the water by nine. " * 5
+    other = {**ANSWER, "title": "Winter tyres at the garage", "title_text": None}
+    with ModelServer([says(other), says({**ANSWER, "title": "The rowing club at the pier"})]) as server:
+        found = prepare_and_digest(ClassifyImage(vision(server)), source_of(tmp_path, words=page))
+    assert "not in the text" in server.requests[1].words
+    assert found["title"] == "The rowing club at the pier"
+
+
 @pytest.mark.parametrize("title", [None, "IMG_1234.jpg", "IMG 1234", "Photo", "<b></b>"])
 def test_an_answer_without_a_title_is_requested_once_more(tmp_path: Path, title: str | None) -> None:
     with ModelServer([says({**ANSWER, "title": title}), says(ANSWER)]) as server:

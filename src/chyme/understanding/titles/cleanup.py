@@ -29,6 +29,7 @@ _SEPARATORS = re.compile(r"[_]+|(?<=[^\W\d_]{2})-(?=\w)|(?<=\d)-(?=[^\W\d_])|\s+
 _MARKS = re.compile(r"[<>{}\[\]`|*#\\]+")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z][a-z])")
 _JUNK = WordList(__package__, "placeholders")
+WEEKDAYS = WordList(__package__, "weekdays")
 _PROGRAMS = re.compile(
     r"^(?:microsoft|ms)?\s*(?:office\s+)?(?:word|excel|powerpoint|outlook|publisher|visio|onenote)\s*(?:[-–:]\s*|$)",
     re.IGNORECASE,
