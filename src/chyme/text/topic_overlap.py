@@ -7,7 +7,6 @@ from functools import cache
 
 from chyme.text.function_words import empty_words, function_words, words_in
 from chyme.text.sentences import terms_of
-from chyme.text.stemmer import fold
 
 _MIN_TERMS = 4  # a text with this many terms must share one with the other
 _LANGUAGES = ("en", "de", "fr", "es", "it", "nl", "pt")  # languages whose function words are listed

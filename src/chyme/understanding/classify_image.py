@@ -12,6 +12,7 @@ from chyme.pictures.image_objects import not_sent_note
 from chyme.pictures.image_preview import preview_of
 from chyme.text import language_detection as languages
 from chyme.text.sentences import word_count
+from chyme.text.sized_lines import SizedLine, lines_of_scan
 from chyme.understanding.classification import document_rules
 from chyme.understanding.classification.model_answer_checks import SURE, AnswerCheck, ModelQuestion, merge_with_rules
 from chyme.understanding.classification.model_question import (
@@ -111,12 +112,18 @@ def _classify_by_rules(source: Source) -> Classification:
         language=language,
         language_confidence=confidence,
         dates=dates,
+        lines=_lines_in(source),
     )
 
 
 def _is_page(words: str, rules: Classification) -> bool:
     """Whether a picture is a page of text in a known language: then its title must share a word with it."""
     return word_count(words) >= PAGE_WORDS and rules.confidence.get("language", 0.0) >= SURE
+
+
+def _lines_in(source: Source) -> tuple[SizedLine, ...]:
+    output = source.output(OCR)
+    return lines_of_scan(output.content or "", output.places) if output else ()
 
 
 def _words_in(source: Source) -> str:

@@ -9,6 +9,7 @@ from chyme.text.common_words import general_words
 from chyme.text.markdown_blocks import BlockType
 from chyme.text.markdown_lines import shorten_text
 from chyme.text.sentences import word_count
+from chyme.text.sized_lines import SizedLine
 from chyme.understanding.classification.data_descriptions import TAB_SEPARATED, is_code, is_data, is_tabbed
 from chyme.understanding.classification.document_types import document_type_tags, title_names_type
 from chyme.understanding.classification.result import EVIDENCE_LENGTH, LOCAL, MAX_TAGS, Candidate, Classification
@@ -22,7 +23,7 @@ from chyme.understanding.titles.cleanup import comparison_key, same_words
 if TYPE_CHECKING:
     from chyme.documents.properties.reader import Properties
 
-RULES_VERSION = 2  # raise it when a rule changes the result
+RULES_VERSION = 3  # raise it when a rule changes the result
 _BEGINNING = 20_000  # characters read when only the title is wanted
 _TOPICS = 7
 _MAX_KEYWORDS = 5  # of the author's keywords that become tags
@@ -40,9 +41,13 @@ def classify_document_by_rules(
     language: str | None,
     language_confidence: float,
     dates: Sequence[Candidate] = (),
+    scanned: Sequence[SizedLine] = (),
 ) -> Classification:
-    """Classify a document. `texts` are the contents of its outputs by name, with its own text as FILE."""
-    source = read_source_text(texts, properties)
+    """Classify a document. `texts` are the contents of its outputs by name, with its own text as FILE.
+
+    `scanned` are the lines of its first page, if that was read from a picture.
+    """
+    source = read_source_text(texts, properties, scanned=scanned)
     if mime == "text/plain" and is_tabbed(source.text):
         mime = TAB_SEPARATED
     confidence: dict[str, float] = {}

@@ -97,7 +97,7 @@ def clean_title(text: str, around: str, site: str = "") -> str:
     if site and len(line) > len(site) + 8 and line.casefold().endswith(site.casefold()):
         line = line[: -len(site)].rstrip(" |-–—·:»")
     line = line.strip(" \t*_#|=~^<>·•-–—").rstrip(":;,")
-    return shorten_text(_to_normal_case(line, around), TITLE_LENGTH)
+    return shorten_text(to_normal_case(line, around), TITLE_LENGTH)
 
 
 def _is_all_capitals(words: Sequence[str]) -> bool:
@@ -105,7 +105,7 @@ def _is_all_capitals(words: Sequence[str]) -> bool:
     return sum(word.isupper() for word in long_words) > 0.8 * len(long_words)
 
 
-def _to_normal_case(line: str, text: str) -> str:
+def to_normal_case(line: str, text: str) -> str:
     """A title in capitals in normal case, as its words occur elsewhere in the text; abbreviations stay."""
     words = _WORD.findall(line)
     if len(words) < 2 or len(line) < 10 or not _is_all_capitals(words) or RUNS.search(line):
@@ -114,6 +114,7 @@ def _to_normal_case(line: str, text: str) -> str:
     known = {
         word.casefold() for word in _WORD.findall(text[:_BEGINNING]) if word.casefold() in wanted and not word.isupper()
     }
+    shown = {"inc": "Inc", "ltd": "Ltd", "corp": "Corp", "co": "Co", "v": "v", "vs": "vs", "et": "et", "al": "al"}
     small = empty_words("en") | empty_words("de") | empty_words("fr") | empty_words("es")
     first = True
 
@@ -121,6 +122,8 @@ def _to_normal_case(line: str, text: str) -> str:
         nonlocal first
         word, plain = match[0], match[0].casefold()
         is_first, first = first, False
+        if plain in shown and not is_first:
+            return shown[plain]
         if plain in small and len(word) < 5:
             return word.capitalize() if is_first else word.lower()
         return word.capitalize() if plain in known or len(word) > 4 else word
