@@ -113,7 +113,7 @@ PRINTED = {
         36 Annual Report
         36 2023
         """,
-        "Annual Report 2023",
+        "Blue Harbour Foundation – Annual Report 2023",
     ),
     "a paper below the name of its journal": (
         f"""
@@ -166,7 +166,7 @@ PRINTED = {
 
         {BODY}
         """,
-        "Harbour Commission – MINUTES, May 3, 2021",
+        "Harbour Commission – Minutes, May 3, 2021",
     ),
     "a form and its number": (
         f"""
@@ -177,7 +177,7 @@ PRINTED = {
 
         {BODY}
         """,
-        "Application for a Mooring Permit",
+        "Form 77-B: Application for a Mooring Permit",
     ),
     "an invoice below its sender": (
         """
@@ -190,7 +190,7 @@ PRINTED = {
         10 Super kite 2 20.00 40.00
         10 Please pay within 30 days to the account below. Thank you for your order.
         """,
-        "Invoice 2020-10",
+        "Invoice 2020-10, January 8, 2020 – Kite Works, Inc.",
     ),
     "a data sheet": (
         f"""
@@ -438,7 +438,7 @@ PROSE = "\n\nThe committee looked at the accounts and found them in order. It th
         ("# A History of the\n\n# Old Pier", "A History of the Old Pier"),
         ("# University of Whitby\n\n## Rules for the library", "Rules for the library"),
         ("```\nmake install\n```\n\nHow to install the tide gauge", "How to install the tide gauge"),
-        ("PROTOKOLL\n\n3. Mai 2022\n\nAnwesend waren alle.", "PROTOKOLL, 3. Mai 2022"),
+        ("PROTOKOLL\n\n3. Mai 2022\n\nAnwesend waren alle.", "Protokoll, 3. Mai 2022"),
         ("TOWN COUNCIL\n\nAGENDA\n\nMay 4, 2022", "Town Council – Agenda, May 4, 2022"),
         ("Table of contents\n\nPage 1 of 3\n\nCare of wooden boats", "Care of wooden boats"),
         ("the rest of a sentence from another page\n\nCare of wooden boats", "Care of wooden boats"),

@@ -17,8 +17,15 @@ from chyme.understanding.classification.source_text import MAX_CHARS, SourceText
 from chyme.understanding.classification.summary_sentence import choose_sentence
 from chyme.understanding.dates.choice import choose_date
 from chyme.understanding.tags.topics import Topic, find_topics
-from chyme.understanding.titles.candidates import MIN_CONFIDENCE, Title, find_company, find_titles, text_comparison_key
-from chyme.understanding.titles.cleanup import comparison_key, same_words
+from chyme.understanding.titles.candidates import (
+    MIN_CONFIDENCE,
+    Title,
+    find_company,
+    find_titles,
+    first_line,
+    text_comparison_key,
+)
+from chyme.understanding.titles.cleanup import comparison_key, is_junk
 
 if TYPE_CHECKING:
     from chyme.documents.properties.reader import Properties
@@ -29,6 +36,7 @@ _TOPICS = 7
 _MAX_KEYWORDS = 5  # of the author's keywords that become tags
 _MANY_KEYWORDS = 15  # more than this are meant for search engines
 _KEYWORD_WORDS, _KEYWORD_LENGTH = 4, 40
+_SENDER_LENGTH = 60  # characters of the name of who wrote a bill
 _ENOUGH_TEXT = 60  # characters of text from which on the detected language beats the stated one
 
 
@@ -71,7 +79,7 @@ def classify_document_by_rules(
         note("date", day.confidence, day.text)
     types = document_type_tags(source.text, _real_title(title), mime)
     bill_type = next((sort for sort, _ in types if sort in ("invoice", "receipt")), "")
-    sender = _find_sender(source, title, bill_type) if bill_type else ""
+    sender = _find_sender(source, bill_type) if bill_type else ""
     summary = choose_sentence(source, title_text, mime, code, bill_type, sender, day.date if day else "")
     if summary:
         note("summary", summary.confidence, summary.evidence)
@@ -132,17 +140,14 @@ def _real_title(title: Title | None) -> str | None:
     return title.text if title and title.where != "name" else None
 
 
-def _find_sender(source: SourceText, title: Title | None, bill_type: str) -> str:
-    """Who wrote a bill: the company in its letterhead, or its title line, unless that contains a number."""
+def _find_sender(source: SourceText, bill_type: str) -> str:
+    """Who wrote a bill: the company in its letterhead, or its first line, unless that contains a number."""
     company = find_company(source)
-    if company or title is None or title.where != source.where:
+    if company:
         return company
-    opens_text = same_words(title.text, source.blocks[0].text[: len(title.text)]) if source.blocks else False
-    return (
-        title.text
-        if opens_text and not title_names_type(title.text, bill_type) and not any(map(str.isdecimal, title.text))
-        else ""
-    )
+    first = first_line(source.text)
+    is_name = 0 < len(first) <= _SENDER_LENGTH and not any(map(str.isdecimal, first))
+    return first if is_name and not title_names_type(first, bill_type) and not is_junk(first) else ""
 
 
 def _choose_tags(

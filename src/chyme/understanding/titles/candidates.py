@@ -27,12 +27,13 @@ from chyme.understanding.titles.text_titles import (
     BEGINNING,
     REPLIES,
     find_company,
+    first_line,
     title_from_opening,
     titles_from_table,
     titles_from_text,
 )
 
-__all__ = ["MIN_CONFIDENCE", "Title", "find_company", "find_titles", "text_comparison_key"]
+__all__ = ["MIN_CONFIDENCE", "Title", "find_company", "find_titles", "first_line", "text_comparison_key"]
 
 MIN_CONFIDENCE = 0.3  # a title with less is not worth showing
 _MAIL = ("message/rfc822", "application/vnd.ms-outlook")

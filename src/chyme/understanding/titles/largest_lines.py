@@ -14,6 +14,7 @@ from chyme.understanding.titles.line_roles import (
     is_issuing_body,
     is_no_title,
     is_only_kind,
+    is_salutation,
     is_torn,
     is_year_or_period,
     names_kind,
@@ -59,7 +60,7 @@ def titles_by_size(lines: Sequence[SizedLine], where: str) -> Iterator[Title]:
         confidence -= 0.04 * (not exact)
         confidence -= 0.4 * _is_sender(run)
         confidence -= 0.25 * (len(text) < 6 or (words == 1 and not names_kind(text) and len(text) < 12))
-        confidence -= 0.25 * (bool(before) and is_company(before[-1]) and not ends_with_kind(text))  # its motto
+        confidence -= 0.4 * (bool(before) and is_company(before[-1]) and not ends_with_kind(text))  # its motto
         confidence -= 0.25 * is_torn(text) + 0.2 * (run[0].top > _LOW) + 0.15 * text.endswith((".", ","))
         confidence -= 0.05 * is_only_kind(text)
         yield Title(complete_kind(text, before, after), confidence, where, " ".join(texts))
@@ -118,7 +119,7 @@ def _runs(block: Sequence[SizedLine]) -> Iterator[list[SizedLine]]:
     """The parts of a block between lines that are no title; the name of a body is a part of its own."""
     run: list[SizedLine] = []
     for line in block:
-        if is_no_title(line.text) or is_address_or_list_line(line.text):
+        if is_no_title(line.text) or is_salutation(line.text) or is_address_or_list_line(line.text):
             if run:
                 yield run
             run = []

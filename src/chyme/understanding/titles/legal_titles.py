@@ -71,6 +71,8 @@ _LONG_TITLE = re.compile(
     r"(?:,?\s+and\s+for\s+(?:other|related)\s+purposes|[;:.]|\n\s*\n)",
     re.IGNORECASE,
 )
+_KEPT = frozenset("LLC LLP PLLC USA FBI IRS EPA NASA II III IV IBM AT AG SA".split())
+_SMALL = frozenset("v vs of the and for in re ex rel et al a an on by to de la von van".split())
 _LEGISLATURE = re.compile(r"\b(?:congress|session|legislature|general assembly|parliament|senate|house of representatives)\b", re.I)
 
 
@@ -85,7 +87,7 @@ def legal_titles(lines: Sequence[str], text: str, where: str) -> Iterator[Title]
         return
     case, last, evidence = found
     case = _short_name(case, text) or case
-    case = to_normal_case(case, text)
+    case = _name_case(case)
     kind = to_normal_case(_kind_of_paper(head[last + 1 : last + 1 + _KIND_LINES]), text)
     kind = kind.capitalize() if kind.isupper() else kind
     yield Title(f"{case}: {kind}" if kind else case, 0.96, where, evidence)
@@ -199,6 +201,22 @@ def _short_name(case: str, text: str) -> str:
             counts[re.sub(r"^\d+\s+|\s+\d+$", "", line)] += 1
     name, count = counts.most_common(1)[0] if counts else ("", 0)
     return re.sub(r"\s+(?:v|vs)\.?\s+", " v. ", name, count=1, flags=re.IGNORECASE) if count > 1 else ""
+
+
+def _name_case(case: str) -> str:
+    """The names of parties in normal case; abbreviations such as LLC stay."""
+    letters = [letter for letter in case if letter.isalpha()]
+    if sum(map(str.isupper, letters)) < 0.8 * len(letters):
+        return case
+
+    def fix(match: re.Match[str]) -> str:
+        word = match[0]
+        if word in _KEPT or "." in word.strip(".") or not re.search("[AEIOUYÄÖÜ]", word, re.IGNORECASE):
+            return word
+        return word.lower() if word.casefold() in _SMALL else word.capitalize()
+
+    named = re.sub(r"[^\W\d_]+(?:[.'’][^\W\d_]+)*", fix, case)
+    return named[:1].upper() + named[1:]
 
 
 def _kind_of_paper(lines: Sequence[str]) -> str:

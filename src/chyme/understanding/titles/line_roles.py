@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from itertools import pairwise
 
 from chyme.text.function_words import empty_words
 from chyme.text.stemmer import fold
@@ -16,6 +17,7 @@ _KINDS = WordList(__package__, "work_kinds")
 _BOILERPLATE = WordList(__package__, "boilerplate_lines")
 _BODY_WORDS = 12  # words of the name of a body
 _AFTER_BOILERPLATE = 18  # characters that may follow boilerplate: a date, a number
+_OF = ("of", "for", "de", "di", "der", "du", "da", "do")
 _KIND_WORDS = 4  # words of a title that only says what kind of work it is
 _WORD = re.compile(r"[^\W\d_]+(?:[.'’-][^\W\d_]+)*\.?")
 _LETTER = re.compile(r"[^\W\d_]")
@@ -39,6 +41,11 @@ _BESIDE_A_DATE = frozenset(
     "of the day st nd rd th am pm a p m den der dem le el de del di da do van le date dated datum uhr est edt pst pdt utc"
     " gmt cet as effective updated issued published revised filed posted fecha data stand vom am er ème et and to bis und"
     " via ecf at um version last modified".split()
+)
+_SALUTATION = re.compile(
+    r"^(?:dear|hi|hello|hey|sehr geehrte|liebe[rs]?|hallo|guten tag|bonjour|cher|chère|madame|monsieur|hola|estimad|"
+    r"gentile|egregio|caro|cara|geachte|beste|prezad)\b",
+    re.IGNORECASE,
 )
 _PLACE = re.compile(r"^[^\W\d_][\w .'’()-]{2,40},\s?(?=\D{0,12}\d)")
 _QUESTION = re.compile(
@@ -112,7 +119,9 @@ def is_issuing_body(line: str) -> bool:
     beside = {second for first, second in zip(plain, [*plain[1:], ""], strict=True) if first in rank}
     if (beside | {plain[-1]} & weak) & weak and set(plain[:-1]) & rank:
         return True
-    return len(plain) > 2 and plain[0] in weak and plain[1] in ("of", "for", "de", "di", "der")
+    if plain[0] in _BODIES.words("places") and plain[1:2] and plain[1] in _OF:
+        return len(plain) > 2 and plain[2] not in small
+    return any(first in weak and second in _OF for first, second in pairwise(plain[:4]))
 
 
 def names_kind(line: str) -> bool:
@@ -144,6 +153,11 @@ def is_torn(line: str) -> bool:
     """Whether a line begins in the middle of a sentence."""
     first = line.lstrip("\"'“„«( ")[:1]
     return first.islower() or first in ",.;:)"
+
+
+def is_salutation(line: str) -> bool:
+    """Whether a line greets the reader of a letter."""
+    return _SALUTATION.match(line) is not None
 
 
 def is_no_title(line: str) -> bool:

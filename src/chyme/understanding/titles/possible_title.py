@@ -7,10 +7,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from chyme.text.markdown_lines import join_texts
-from chyme.understanding.titles.line_roles import is_date_line, is_issuing_body, is_only_kind, is_year_or_period
+from chyme.text.sentences import word_count
+from chyme.understanding.titles.cleanup import to_normal_case
+from chyme.understanding.titles.line_roles import (
+    is_date_line,
+    is_issuing_body,
+    is_no_title,
+    is_only_kind,
+    is_year_or_period,
+)
 
 _HYPHENATED = re.compile(r"[^\W\d_]{2,}-$")
 _HANGUL = re.compile("[\uac00-\ud7a3]")  # written with spaces between words
+_FORM = re.compile(r"^(?:form|formular|formulaire|formulario|modulo)\s(?=[\w.-]{0,12}\d)[\w.-]{1,15}$", re.IGNORECASE)
 _NUMBER = re.compile(r"^(?:no|nr|n[°º]|number|nummer|#)\.?\s?[:#.]?\s?[\w./-]*\d[\w./-]*$", re.IGNORECASE)
 
 
@@ -38,8 +47,11 @@ def join_title_lines(lines: Sequence[str]) -> str:
 
 def complete_kind(title: str, before: Sequence[str], after: Sequence[str]) -> str:
     """A title such as `Minutes` with the body above it and the number, year or date below it; others as they are."""
+    if _FORM.match(title) and after and word_count(after[0]) > 1 and not is_no_title(after[0]):
+        return f"{title}: {after[0]}"
     if not is_only_kind(title):
         return title
+    title = _calm(title)
     for line in after[:3]:
         if is_year_or_period(line) and line not in title:
             title = f"{title} {line}"
@@ -48,8 +60,15 @@ def complete_kind(title: str, before: Sequence[str], after: Sequence[str]) -> st
         elif is_date_line(line):
             title = f"{title}, {line}"
         elif is_issuing_body(line) and not any(map(is_issuing_body, before[-1:])):
-            return f"{title} – {line}"
+            return f"{title} – {_calm(line)}"
         else:
             break
     above = before[-1] if before and is_issuing_body(before[-1]) else ""
-    return f"{above} – {title}" if above else title
+    return f"{_calm(above)} – {title}" if above else title
+
+
+def _calm(line: str) -> str:
+    """A line in capitals in normal case."""
+    if not line.isupper():
+        return line
+    return to_normal_case(line, line.lower()) if " " in line else line.capitalize()

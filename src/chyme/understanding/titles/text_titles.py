@@ -24,9 +24,11 @@ from chyme.understanding.titles.cleanup import (
 from chyme.understanding.titles.largest_lines import paragraphs_of, titles_by_size
 from chyme.understanding.titles.legal_titles import legal_titles
 from chyme.understanding.titles.line_roles import (
+    is_date_line,
     is_issuing_body,
     is_no_title,
     is_only_kind,
+    is_salutation,
     is_torn,
     is_year_or_period,
     names_kind,
@@ -57,11 +59,6 @@ _PAGE_NUMBER = re.compile(r"^\d{1,3}\s+(?=\D)|(?<=\D)\s+\d{1,3}$")
 _DATA_TITLE = re.compile(
     r"^ {0,4}\"?title\"?\s*[:=]\s*[\"']?([^\"'\n{}\[\]]{3,150}?)[\"']?,?\s*$|<title>([^<]{3,150})<", re.I | re.M
 )
-_SALUTATION = re.compile(
-    r"^(?:dear|hi|hello|hey|sehr geehrte|liebe[rs]?|hallo|guten tag|bonjour|cher|chère|madame|monsieur|hola|estimad|"
-    r"gentile|egregio|caro|cara|geachte|beste|prezad)\b",
-    re.IGNORECASE,
-)
 _NO_TITLE = re.compile(
     r"@\w|https?://|www\.|\b(?:tel|fax|phone|telefon|e-?mail)\b\.?:?|(?:^|,\s?|\b[A-Z]{1,2}[ -])\d{5}\b"
     r"|\b(?:page|seite)\s+\d|^\W*\d[\d\s./:-]*$"
@@ -76,6 +73,15 @@ _SENTENCES = re.compile(r"[.!?]\s+[A-ZÄÖÜ]")
 _INLINE_SUBJECT = re.compile(r"\s(?:Re|RE|Betreff|Objet|Subject|Asunto|Oggetto)\s?:\s+(\S.{4,200})$")
 _AFTER_SUBJECT = re.compile(r"\s+(?:dear|sehr geehrte|liebe[rs]?|madame|monsieur|estimad[oa])\b.*$", re.IGNORECASE)
 _FIELD = re.compile(r"^[\w-]{2,15}(?:\s\w{2,10})?:(?:\s|$)")
+_BILL_LINES = 40
+_BILL = re.compile(
+    r"^(?:tax |proforma |pro forma |sales |commercial )?(?:invoice|receipt|credit note|debit note|purchase order|quotation"
+    r"|delivery note|statement of account|rechnung|quittung|gutschrift|mahnung|lieferschein|angebot|auftragsbestätigung"
+    r"|facture|devis|reçu|avoir|factura|recibo|presupuesto|fattura|ricevuta|preventivo|factuur|offerte|fatura|faktura)"
+    r"(?:\s?(?:no|nr|number|nummer|n[°º])\b\.?)?[\s:#.-]{0,4}(?=[\w/.-]{0,12}\d)[\w/.-]{1,24}"
+    r"(?:,?\s(?:vom\s|of\s|du\s)?[\w .,/-]{1,24}\d{2,4})?$",
+    re.IGNORECASE,
+)
 _GENERAL_HEADING = 0.2  # confidence lost by the name of a body, which is a title only if nothing else is
 
 
@@ -97,6 +103,7 @@ def titles_from_text(source: SourceText, mime: str) -> Iterator[Title]:
     yield from titles_by_size(source.front, source.where)
     yield from legal_titles([strip_markdown(line) for line in shown], source.text, source.where)
     yield from _from_fields(shown, source.where)
+    yield from _from_bill(shown, source.where)
     yield from _from_headings(_headings(lines), source.where)
     count = 0
     for number, line in enumerate(shown):
@@ -119,7 +126,7 @@ def _field(line: str) -> re.Match[str] | None:
 
 def _from_fields(lines: Sequence[str], where: str) -> Iterator[Title]:
     """The subject of a letter, which takes precedence over its letterhead, and a title that is called so."""
-    greeting = next((number for number, line in enumerate(lines) if _SALUTATION.match(strip_markdown(line))), None)
+    greeting = next((number for number, line in enumerate(lines) if is_salutation(strip_markdown(line))), None)
     is_letter = greeting is not None
     if greeting:
         above = [strip_markdown(line) for line in lines[:greeting] if line][:_FIRST_LINES]
@@ -133,7 +140,7 @@ def _from_fields(lines: Sequence[str], where: str) -> Iterator[Title]:
             continue
         parts = [strip_markdown((field or inline)[1])]  # type: ignore[index]
         for following in lines[number + 1 : number + _SUBJECT_LINES]:
-            if not following or _SALUTATION.match(following) or _FIELD.match(following) or len(" ".join(parts)) > 120:
+            if not following or is_salutation(following) or _FIELD.match(following) or len(" ".join(parts)) > 120:
                 break
             if is_letter and greeting and number < greeting:
                 parts.append(strip_markdown(following))
@@ -142,6 +149,16 @@ def _from_fields(lines: Sequence[str], where: str) -> Iterator[Title]:
         text = REPLIES.sub("", _AFTER_SUBJECT.sub("", join_title_lines(parts)))
         is_subject = is_letter and greeting is not None and number < greeting + 4
         yield Title(text, (0.93 if is_subject else 0.75) - number / 400, where, line)
+
+
+def _from_bill(lines: Sequence[str], where: str) -> Iterator[Title]:
+    """The line of an invoice, receipt or the like that has its number, with who wrote it."""
+    plains = [strip_markdown(line) for line in lines[:_BILL_LINES] if line]
+    number = next((at for at, plain in enumerate(plains) if _BILL.match(plain)), None)
+    if number is not None:
+        sender = sender_in(plains[:_FIRST_LINES])
+        text = complete_kind(plains[number], (), plains[number + 1 : number + 3])
+        yield Title(f"{text} – {sender}" if sender and sender not in text else text, 0.86, where, plains[number])
 
 
 def _headings(lines: Sequence[str]) -> list[tuple[int, int, str]]:
@@ -173,24 +190,29 @@ def _breaks(line: str, following: str) -> bool:
 def _from_headings(headings: Sequence[tuple[int, int, str]], where: str) -> Iterator[Title]:
     if not headings:
         return
-    highest = min(level for _, level, _ in headings)
     plains = [strip_markdown(text) for _, _, text in headings[:9]]
+    naming = [level for (_, level, _), plain in zip(headings, plains, strict=False) if not _names_no_work(plain)]
+    highest = min(naming, default=1)
     rank = 0
     for place, (line_number, level, text) in enumerate(headings[:6]):
         plain = plains[place]
         if is_no_title(plain):
             continue
-        confidence = (0.8 if level == highest else 0.6) - 0.08 * rank - line_number / 300
+        confidence = (0.8 if level <= highest else 0.6) - 0.08 * rank - line_number / 300
         rank += 1
         if _NUMBERING.match(plain) or plain.endswith((".", ",")) or _NO_TITLE.search(plain):
             confidence -= 0.3
         if not 2 <= word_count(plain) <= 25:
             confidence -= 0.15 * (not names_kind(plain) or word_count(plain) > 25)
         if is_issuing_body(plain) or is_company(plain):
-            confidence -= _GENERAL_HEADING
+            confidence -= _GENERAL_HEADING + 0.1 * bool(naming)
             rank -= 1
         confidence -= 0.2 * is_torn(plain)
         yield Title(complete_kind(plain, plains[max(0, place - 1) : place], plains[place + 1 :]), confidence, where, text)
+
+
+def _names_no_work(heading: str) -> bool:
+    return is_junk(heading) or is_no_title(heading) or is_issuing_body(heading) or is_company(heading)
 
 
 def _from_line(rank: int, number: int, lines: Sequence[str], where: str, mime: str) -> Iterator[Title]:
@@ -207,7 +229,7 @@ def _from_line(rank: int, number: int, lines: Sequence[str], where: str, mime: s
         or is_address_or_list_line(plain)
         or is_no_title(plain)
         or _CODE.search(line)
-        or _SALUTATION.match(plain)
+        or is_salutation(plain)
     ):
         return
     bold = line.startswith("**") and line.rstrip().endswith("**")
@@ -227,14 +249,24 @@ def _from_line(rank: int, number: int, lines: Sequence[str], where: str, mime: s
     )
     confidence -= _GENERAL_HEADING * is_issuing_body(plain)
     confidence += 0.1 * ((1 < words < 16 or is_only_kind(plain)) and names_kind(plain) and not _ENDED.search(plain))
-    before = [strip_markdown(other) for other in lines[max(0, number - 2) : number] if other]
-    after = [strip_markdown(other) for other in lines[number + 1 : number + 6] if other]
+    before = [_plain(other) for other in lines[max(0, number - 2) : number] if other]
+    after = [_plain(other) for other in lines[number + 1 : number + 6] if other]
     yield Title(complete_kind(plain, before, after), confidence, where, line)
+
+
+def _plain(line: str) -> str:
+    """A line without markup; the number of a day is not that of a list."""
+    return line if is_date_line(line) else strip_markdown(line)
 
 
 def find_company(source: SourceText) -> str:
     """The first line of the letterhead that names a company; empty if none does."""
     return sender_in([strip_markdown(line) for line in first_lines(source.text[:_LETTERHEAD]) if line][:_FIRST_LINES])
+
+
+def first_line(text: str) -> str:
+    """The first line of a text without markup."""
+    return next((plain for line in first_lines(text[:_LETTERHEAD]) if (plain := strip_markdown(line))), "")
 
 
 def _continues(line: str, following: str) -> bool:
@@ -271,7 +303,7 @@ def title_from_opening(source: SourceText, mime: str) -> Iterator[Title]:
     for block in source.blocks[:8]:
         if block.sort in (BlockType.PARAGRAPH, BlockType.ITEM) and word_count(block.text[:400]) > 2:
             sentence = sentences_of([Segment(0.0, 0.0, block.text[:400])], [block.text[:400]])[0].text
-            if not _SALUTATION.match(sentence) and not is_log_line(sentence) and not is_no_title(sentence):
+            if not is_salutation(sentence) and not is_log_line(sentence) and not is_no_title(sentence):
                 yield Title(shorten_text(sentence.rstrip("."), _OPENING_LENGTH), 0.31, source.where, sentence)
                 return
 
