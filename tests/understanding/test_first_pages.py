@@ -452,16 +452,16 @@ def test_a_text_is_called_by_the_lines_that_name_the_work(text: str, title: str)
     ("text", "title"),
     [
         (
-            "## Sheet1\n\n|  |  |  |\n| --- | --- | --- |\n| Harbour Office of Whitby |  |  |\n| Mooring fees by season |"
-            "  |  |\n| Season | Boats | Fee |\n| 2020 | 12 | 300 |\n",
+            "## Sheet1\n\n|  |  |  |\n| --- | --- | --- |\n| Harbour Office of Whitby |  |  |\n"
+            "| Mooring fees by season |  |  |\n| Season | Boats | Fee |\n| 2020 | 12 | 300 |\n",
             "Mooring fees by season",
         ),
         ("## Mooring fees\n\n| Season | Boats |\n| --- | --- |\n| 2020 | 12 |\n", "Mooring fees"),
         ("## Sheet1\n\n| Season | Boats |\n| --- | --- |\n| 2020 | 12 |\n", "fees 2020"),
         ("## Data\n\n| Season | Boats |\n| --- | --- |\n| 2020 | 12 |\n", "fees 2020"),
         (
-            "| Income Statement |  | in EUR |  |\n| --- | --- | --- | --- |\n| 2023 |  |  |  |\n| Item | Sum | Part | X |\n"
-            "| Boats | 1 | 2 | 3 |\n",
+            "| Income Statement |  | in EUR |  |\n| --- | --- | --- | --- |\n| 2023 |  |  |  |\n"
+            "| Item | Sum | Part | X |\n| Boats | 1 | 2 | 3 |\n",
             "Income Statement",
         ),
     ],

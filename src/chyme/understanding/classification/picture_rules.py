@@ -76,7 +76,9 @@ def classify_picture_by_rules(
 
     words = words_in(ocr or "")
     seen = any(content is not None for content in (preview, ocr, caption, objects))
-    title = _choose_title(details, ocr or "", text, composed, name if seen else "", lines)  # unread: its name proves nothing
+    title = _choose_title(
+        details, ocr or "", text, composed, name if seen else "", lines
+    )  # unread: its name proves nothing
     if title:
         note("title", title.confidence, title.evidence)
     description = text_in(details, "description") or ("" if _PLAIN.match(text) else text)  # not just "A picture."

@@ -81,7 +81,10 @@ def read_source_text(
     max_chars: int = MAX_CHARS,
     scanned: Sequence[SizedLine] = (),
 ) -> SourceText:
-    """Read the outputs of a file; content that is not in its promised form is ignored. `scanned` are recognised lines."""
+    """Read the outputs of a file; content that is not in its promised form is ignored.
+
+    `scanned` are the lines of a first page that was read from a picture.
+    """
     where = next((name for name in RUNNING_TEXTS if texts.get(name, "").strip()), "")
     text = running_text(where, texts.get(where, ""), max_chars)
     summary = strip_origin_line(texts.get("speech-recognition-summary", "")[:50_000])

@@ -21,17 +21,11 @@ from chyme.understanding.titles.cleanup import (
     strip_markup,
     strip_program_name,
 )
+from chyme.understanding.titles.first_lines import BEGINNING, first_line
+from chyme.understanding.titles.letter_titles import REPLIES, find_company
 from chyme.understanding.titles.line_roles import is_issuing_body, is_no_title
 from chyme.understanding.titles.possible_title import Title
-from chyme.understanding.titles.text_titles import (
-    BEGINNING,
-    REPLIES,
-    find_company,
-    first_line,
-    title_from_opening,
-    titles_from_table,
-    titles_from_text,
-)
+from chyme.understanding.titles.text_titles import title_from_opening, titles_from_table, titles_from_text
 
 __all__ = ["MIN_CONFIDENCE", "Title", "find_company", "find_titles", "first_line", "text_comparison_key"]
 
@@ -49,7 +43,11 @@ def find_titles(
 ) -> list[Title]:
     """All possible titles, the likeliest first. `topics` serve as the title of a recording that has none better."""
     stem = without_extension(name)
-    candidates = [*_from_properties(source, mime, stem), *titles_from_text(source, mime), *titles_from_table(source, mime)]
+    candidates = [
+        *_from_properties(source, mime, stem),
+        *titles_from_text(source, mime),
+        *titles_from_table(source, mime),
+    ]
     if source.spoken and topics:
         spoken_about = ", ".join(topics[:3])
         candidates.append(Title(spoken_about, 0.4, source.where, spoken_about))

@@ -109,7 +109,9 @@ def _belongs(line: SizedLine, block: Sequence[SizedLine]) -> bool:
     previous = block[-1]
     exact = line.exact
     smaller, larger = sorted((line.size, block[0].size))
-    near = line.top - previous.top <= (_GAP if exact else _GAP_SCANNED) * larger and line.top >= previous.top - larger / 2
+    near = (
+        line.top - previous.top <= (_GAP if exact else _GAP_SCANNED) * larger and line.top >= previous.top - larger / 2
+    )
     if _NUMBERED.match(line.text):
         return False
     return near and smaller >= (_SAME if exact else _SAME_SCANNED) * larger
@@ -136,4 +138,17 @@ def _runs(block: Sequence[SizedLine]) -> Iterator[list[SizedLine]]:
 
 def _goes_on(text: str) -> bool:
     """Whether a line ends so that the next one belongs to it: `Report of the` Ministry of Health."""
-    return text.rpartition(" ")[2].casefold() in {"of", "the", "for", "and", "to", "by", "in", "on", "der", "des", "du", "de"}
+    return text.rpartition(" ")[2].casefold() in {
+        "of",
+        "the",
+        "for",
+        "and",
+        "to",
+        "by",
+        "in",
+        "on",
+        "der",
+        "des",
+        "du",
+        "de",
+    }

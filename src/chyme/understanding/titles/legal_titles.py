@@ -7,10 +7,12 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from chyme.text.sentences import word_count
+from chyme.text.word_lists import WordList
 from chyme.understanding.titles.cleanup import to_normal_case
 from chyme.understanding.titles.line_roles import is_date_line, is_issuing_body, is_stamp
 from chyme.understanding.titles.possible_title import Title, join_title_lines
 
+_CASES = WordList(__package__, "name_case")
 _CAPTION_LINES = 70  # lines in which the caption of a court paper is searched
 _PARTY_LINES = 8
 _PARTY_LENGTH = 70
@@ -22,12 +24,16 @@ _SIGNS = re.compile(
     re.IGNORECASE,
 )
 _MIN_SIGNS = 3
-_VERSUS = re.compile(r"^(?:-\s?)?(?:v|vs|versus|against|-v-)\.?(?:\s?-)?(?=$|\s+(?:no|case|civil|docket|c\.a\.|index|cr)\b)", re.I)
+_VERSUS = re.compile(
+    r"^(?:-\s?)?(?:v|vs|versus|against|-v-)\.?(?:\s?-)?(?=$|\s+(?:no|case|civil|docket|c\.a\.|index|cr)\b)", re.I
+)
 _INLINE = re.compile(r"^(.{3,110}?),?\s+(?:v|vs|versus|-v-)\.?\s+(\S.{2,140})$", re.IGNORECASE)
-_IN_RE = re.compile(r"^(in\s+re|in\s+the\s+(?:matter|interest|estate|marriage)\s+of|matter\s+of|ex\s+parte)\b:?\s*(.*)$", re.I)
+_IN_RE = re.compile(
+    r"^(in\s+re|in\s+the\s+(?:matter|interest|estate|marriage)\s+of|matter\s+of|ex\s+parte)\b:?\s*(.*)$", re.I
+)
 _ROLE = re.compile(
-    r",?\s*\(?\b(?:third[- ]party |counter-?|cross-?|lead |individual )?(?:plaintiff|defendant|appell(?:ant|ee)|petitioner"
-    r"|respondent|movant|relator|claimant|debtor|intervenor|garnishee)s?\b.*$",
+    r",?\s*\(?\b(?:third[- ]party |counter-?|cross-?|lead )?(?:plaintiff|defendant|appell(?:ant|ee)"
+    r"|petitioner|respondent|movant|relator|claimant|debtor|intervenor|garnishee)s?\b.*$",
     re.IGNORECASE,
 )
 _CAPACITY = re.compile(
@@ -53,7 +59,10 @@ _NO_KIND = re.compile(
     r"|\bv\.\s|^for the reasons|^certificate of service|[a-z]{3,}\.\s[A-Z]",
     re.IGNORECASE,
 )
-_CITATION = re.compile(r"\d+\s(?:U\.\s?S\.|S\.\s?Ct|F\.|[A-Z][\w.]{0,8}\s?(?:2d|3d|4th)|WL|N\.[EW]|S\.[EW]|P\.|A\.)|\(\d{4}\)|\bsee\b", re.I)
+_CITATION = re.compile(
+    r"\d+\s(?:U\.\s?S\.|S\.\s?Ct|F\.|[A-Z][\w.]{0,8}\s?(?:2d|3d|4th)|WL|N\.[EW]|S\.[EW]|P\.|A\.)|\(\d{4}\)|\bsee\b",
+    re.I,
+)
 _LETTER_SUBJECT = re.compile(r"^(?:re|subject|ref|betreff)\s?[:.]", re.IGNORECASE)
 _SPACED = re.compile(r"^(?:[A-Z] ){2,}[A-Z]$")
 _CITED_AS = re.compile(
@@ -71,9 +80,9 @@ _LONG_TITLE = re.compile(
     r"(?:,?\s+and\s+for\s+(?:other|related)\s+purposes|[;:.]|\n\s*\n)",
     re.IGNORECASE,
 )
-_KEPT = frozenset("LLC LLP PLLC USA FBI IRS EPA NASA II III IV IBM AT AG SA".split())
-_SMALL = frozenset("v vs of the and for in re ex rel et al a an on by to de la von van".split())
-_LEGISLATURE = re.compile(r"\b(?:congress|session|legislature|general assembly|parliament|senate|house of representatives)\b", re.I)
+_LEGISLATURE = re.compile(
+    r"\b(?:congress|session|legislature|general assembly|parliament|senate|house of representatives)\b", re.I
+)
 
 
 def legal_titles(lines: Sequence[str], text: str, where: str) -> Iterator[Title]:
@@ -115,6 +124,7 @@ def _normalize(line: str) -> str:
 
 def _left_column(lines: Sequence[str]) -> list[str]:
     """The lines without the right half of a caption, which brackets set apart from the parties."""
+
     def cut(line: str, sign: str) -> str:
         position = line.find(sign)
         return line[:position].rstrip() if position >= 0 and line[:position].count("(") == 0 else line
@@ -136,14 +146,22 @@ def _parties(lines: Sequence[str]) -> tuple[str, int, str] | None:
                 if left and right:
                     return f"{left} v. {right}", number + 1, f"{join_title_lines(first)} v. {join_title_lines(second)}"
         inline = _INLINE.match(line)
-        if inline and not _LETTER_SUBJECT.match(line) and not _CITATION.search(line) and line[0].isupper() and word_count(line) <= 24:
+        if (
+            inline
+            and not _LETTER_SUBJECT.match(line)
+            and not _CITATION.search(line)
+            and line[0].isupper()
+            and word_count(line) <= 24
+        ):
             left, right = _clean_party([inline[1]]), _clean_party([inline[2]])
             if left and right and right[0].isupper():
                 return f"{left} v. {right}", number, line
     for number, line in enumerate(lines):
         matter = _IN_RE.match(line)
         if matter:
-            rest = [matter[2], *_collect(lines, number, +1)] if not matter[2] or matter[2].endswith(",") else [matter[2]]
+            rest = (
+                [matter[2], *_collect(lines, number, +1)] if not matter[2] or matter[2].endswith(",") else [matter[2]]
+            )
             name = _clean_party([part for part in rest if part])
             if name:
                 lead = "In re" if "re" in matter[1].lower().split() else " ".join(matter[1].split()).capitalize()
@@ -161,7 +179,7 @@ def _collect(lines: Sequence[str], start: int, step: int) -> list[str]:
         is_role = role is not None and role.start() == 0
         if is_role and party:
             break
-        ends = not line or is_stamp(line) or is_date_line(line) or _BOUNDARY.match(line)
+        ends = not line or is_stamp(line) or is_date_line(line) or _BOUNDARY.match(line) is not None
         ends = ends or (bool(party) and step < 0 and is_issuing_body(line))  # a state may be a party, too
         if not is_role and ends:
             if party or (line and step < 0 and not _may_precede(line)):
@@ -184,7 +202,9 @@ def _clean_party(lines: Sequence[str]) -> str:
     whole = join_title_lines([line for line in lines if line]).strip(" ,.;:")
     name = _CAPACITY.sub("", _ROLE.sub("", whole)).strip(" ,;:&")
     if len(name) > _PARTY_LENGTH:
-        cut = min((at for sign in ("; ", ", and ", " and ", ", ") if 5 < (at := name.find(sign)) < _PARTY_LENGTH), default=0)
+        cut = min(
+            (at for sign in ("; ", ", and ", " and ", ", ") if 5 < (at := name.find(sign)) < _PARTY_LENGTH), default=0
+        )
         name = f"{name[:cut]} et al." if cut else " ".join(name[:_PARTY_LENGTH].split()[:-1])
     name = f"{name}." if name.casefold().endswith("et al") else name
     return name if any(map(str.isalpha, name)) else ""
@@ -197,7 +217,11 @@ def _short_name(case: str, text: str) -> str:
     for raw in text[:60_000].split("\n"):
         line = raw.strip(" *#_")
         match = _INLINE.match(line) if 8 < len(line) <= 90 else None
-        if match and not _CITATION.search(line) and first & {word.casefold() for word in re.findall(r"\w{4,}", match[1])}:
+        if (
+            match
+            and not _CITATION.search(line)
+            and first & {word.casefold() for word in re.findall(r"\w{4,}", match[1])}
+        ):
             counts[re.sub(r"^\d+\s+|\s+\d+$", "", line)] += 1
     name, count = counts.most_common(1)[0] if counts else ("", 0)
     return re.sub(r"\s+(?:v|vs)\.?\s+", " v. ", name, count=1, flags=re.IGNORECASE) if count > 1 else ""
@@ -211,9 +235,13 @@ def _name_case(case: str) -> str:
 
     def fix(match: re.Match[str]) -> str:
         word = match[0]
-        if word in _KEPT or "." in word.strip(".") or not re.search("[AEIOUYÄÖÜ]", word, re.IGNORECASE):
+        if (
+            word in _CASES.words("capitals")
+            or "." in word.strip(".")
+            or not re.search("[AEIOUYÄÖÜ]", word, re.IGNORECASE)
+        ):
             return word
-        return word.lower() if word.casefold() in _SMALL else word.capitalize()
+        return word.lower() if word.casefold() in _CASES.words("small") else word.capitalize()
 
     named = re.sub(r"[^\W\d_]+(?:[.'’][^\W\d_]+)*", fix, case)
     return named[:1].upper() + named[1:]
@@ -229,7 +257,12 @@ def _kind_of_paper(lines: Sequence[str]) -> str:
             continue
         plain = line
         following = lines[number + 1] if number + 1 < len(lines) else ""
-        if line.isupper() and following.isupper() and word_count(line) > 2 and word_count(f"{line} {following}") <= _KIND_WORDS:
+        if (
+            line.isupper()
+            and following.isupper()
+            and word_count(line) > 2
+            and word_count(f"{line} {following}") <= _KIND_WORDS
+        ):
             plain = f"{line} {following}"
         return plain.strip(" .:*_")
     return ""

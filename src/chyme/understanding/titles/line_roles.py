@@ -1,4 +1,4 @@
-"""What a line of a first page is, if it is not the title: a stamp, a date, boilerplate, or the name of who issued it."""
+"""What a line of a first page is if it is no title: a stamp, a date, boilerplate, or the name of who issued it."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from chyme.understanding.titles.cleanup import WEEKDAYS
 
 _BODIES = WordList(__package__, "issuing_bodies")
 _KINDS = WordList(__package__, "work_kinds")
+_BESIDE_DATES = WordList(__package__, "beside_dates")
 _BOILERPLATE = WordList(__package__, "boilerplate_lines")
 _BODY_WORDS = 12  # words of the name of a body
 _AFTER_BOILERPLATE = 18  # characters that may follow boilerplate: a date, a number
@@ -37,11 +38,6 @@ _STAMP = re.compile(
 )
 _NUMERIC_DATE = re.compile(r"\d{1,2}[./-]\d{1,2}[./-]\d{2,4}|\d{4}[./-]\d{1,2}[./-]\d{1,2}|\d{4}年|\d{1,2}月")
 _CLOCK = re.compile(r"\b\d{1,2}[:.]\d{2}(?::\d{2})?\s?(?:[ap]\.?m\.?|uhr|h)?\b", re.IGNORECASE)
-_BESIDE_A_DATE = frozenset(
-    "of the day st nd rd th am pm a p m den der dem le el de del di da do van le date dated datum uhr est edt pst pdt utc"
-    " gmt cet as effective updated issued published revised filed posted fecha data stand vom am er ème et and to bis und"
-    " via ecf at um version last modified".split()
-)
 _SALUTATION = re.compile(
     r"^(?:dear|hi|hello|hey|sehr geehrte|liebe[rs]?|hallo|guten tag|bonjour|cher|chère|madame|monsieur|hola|estimad|"
     r"gentile|egregio|caro|cara|geachte|beste|prezad)\b",
@@ -52,7 +48,8 @@ _QUESTION = re.compile(
     r"^(?:how|why|what|when|where|who|which|wie|warum|was|wer|comment|pourquoi|qué|cómo|como|perché)\b", re.IGNORECASE
 )
 _COURT_PART = re.compile(
-    r"^(?:in and )?for the\b.*\b(?:district|circuit|county|division|state|court)\b|^division (?:one|two|three|four|\w{1,3})$"
+    r"^(?:in and )?for the\b.*\b(?:district|circuit|county|division|state|court)\b"
+    r"|^division (?:one|two|three|four|\w{1,3})$"
     r"|^(?:\w+ ){0,3}(?:judicial )?(?:district|circuit|division|term)(?: of [\w ]{3,40})?$",
     re.IGNORECASE,
 )
@@ -74,7 +71,9 @@ def is_date_line(line: str) -> bool:
 def _is_date(text: str) -> bool:
     words = [fold(word).rstrip(".") for word in _WORD.findall(text)]
     has_date = _NUMERIC_DATE.search(text) is not None or any(word in _month_names() for word in words)
-    return has_date and all(word in _month_names() or word in _BESIDE_A_DATE or word in _day_names() for word in words)
+    return has_date and all(
+        word in _month_names() or word in _BESIDE_DATES.words() or word in _day_names() for word in words
+    )
 
 
 def is_boilerplate(line: str) -> bool:

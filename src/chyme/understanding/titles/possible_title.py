@@ -53,9 +53,7 @@ def complete_kind(title: str, before: Sequence[str], after: Sequence[str]) -> st
         return title
     title = _calm(title)
     for line in after[:3]:
-        if is_year_or_period(line) and line not in title:
-            title = f"{title} {line}"
-        elif _NUMBER.match(line):
+        if (is_year_or_period(line) and line not in title) or _NUMBER.match(line):
             title = f"{title} {line}"
         elif is_date_line(line):
             title = f"{title}, {line}"

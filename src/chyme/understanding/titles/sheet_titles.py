@@ -64,7 +64,8 @@ def _cell_title(rows: Sequence[Sequence[str]], where: str) -> Iterator[Title]:
     for row in rows[:_ROWS_ABOVE]:
         filled = list(dict.fromkeys(cell for cell in row if cell))
         is_title = len(row) > 1 and (
-            len(filled) == 1 or (len(row) >= _WIDE and len(filled) == 2 and len(filled[1]) <= _BESIDE and row[0] and not row[1])
+            len(filled) == 1
+            or (len(row) >= _WIDE and len(filled) == 2 and len(filled[1]) <= _BESIDE and row[0] and not row[1])
         )
         if not is_title:
             break
@@ -74,10 +75,16 @@ def _cell_title(rows: Sequence[Sequence[str]], where: str) -> Iterator[Title]:
     named = [
         number
         for number, cell in enumerate(alone)
-        if 4 <= len(_LETTERS.findall(cell)) and len(cell) <= _CELL_LENGTH and not _NO_CELL.match(cell)
-        and not is_no_title(cell) and not is_year_or_period(cell) and not is_junk(cell)
+        if len(_LETTERS.findall(cell)) >= 4
+        and len(cell) <= _CELL_LENGTH
+        and not _NO_CELL.match(cell)
+        and not is_no_title(cell)
+        and not is_year_or_period(cell)
+        and not is_junk(cell)
     ]
-    titles = [number for number in named if not is_issuing_body(alone[number]) and not is_company(alone[number])] or named
+    titles = [
+        number for number in named if not is_issuing_body(alone[number]) and not is_company(alone[number])
+    ] or named
     for rank, number in enumerate(titles[:2]):
         text = complete_kind(alone[number], alone[max(0, number - 1) : number], alone[number + 1 : number + 3])
         yield Title(text, 0.7 - 0.1 * rank, where, alone[number])

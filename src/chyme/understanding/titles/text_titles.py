@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import functools
 import re
 from collections.abc import Iterator, Sequence
 
 from chyme.model import Segment
 from chyme.text.function_words import function_words
-from chyme.text.markdown_blocks import BlockType, blocks_of
+from chyme.text.markdown_blocks import BlockType
 from chyme.text.markdown_lines import shorten_text
 from chyme.text.sentences import sentences_of, word_count
 from chyme.understanding.classification.data_descriptions import is_data, parse_delimited_table, parse_markdown_table
@@ -18,13 +17,12 @@ from chyme.understanding.titles.cleanup import (
     is_company,
     is_junk,
     is_log_line,
-    sender_in,
-    to_normal_case,
 )
+from chyme.understanding.titles.first_lines import BEGINNING, first_lines, plain_line, strip_markdown
 from chyme.understanding.titles.largest_lines import paragraphs_of, titles_by_size
 from chyme.understanding.titles.legal_titles import legal_titles
+from chyme.understanding.titles.letter_titles import title_field, titles_from_fields, titles_of_bill
 from chyme.understanding.titles.line_roles import (
-    is_date_line,
     is_issuing_body,
     is_no_title,
     is_only_kind,
@@ -36,23 +34,10 @@ from chyme.understanding.titles.line_roles import (
 from chyme.understanding.titles.possible_title import Title, complete_kind, join_title_lines
 from chyme.understanding.titles.sheet_titles import sheet_titles
 
-BEGINNING = 20_000  # characters in which a title is searched
-_LETTERHEAD = 1_500  # characters of a letterhead
-_MAX_LINES = 80  # lines searched for a title
 _OPENING_LENGTH = 90  # characters of the first sentence when it serves as a title
 _WRAPPED = 60  # characters from which on a line was probably wrapped
 _FIRST_LINES = 12  # first lines that may be a title without being marked as one
-_SUBJECT_LINES = 3
-REPLIES = re.compile(r"^(?:(?:re|aw|fwd?|wg|antw|rv|tr|sv|vs)\s*(?:\[\d+\])?\s*[:：]\s*)+", re.IGNORECASE)
 _HEADING = re.compile(r"^(#{1,6}|={1,6})\s+(.+)$")
-_SUBJECT = re.compile(
-    r"^\W{0,4}(?:subject|betreff|betr\.|objet|asunto|oggetto|onderwerp|assunto|ämne|emne|temat|тема|主题|主旨|件名|제목"
-    r"|re)\W{0,3}\s*[:：]\W{0,3}\s*(\S.{2,200})$",
-    re.IGNORECASE,
-)
-_TITLE_FIELD = re.compile(
-    r"^\W{0,3}(?:#\+title|:?title|titel|titre|título|document title)\s*[:=]\s*(\S.{1,200})$", re.I
-)
 _NUMBERING = re.compile(r"^(?:\d{1,2}(?:\.\d{1,2}){0,3}\.?|[IVX]{1,5}\.|[A-Z]\.|§\s*\d+)\s+(?=\S)")
 _CODE = re.compile(r"\":|[{}<>=\\]|;$|\(\)|::|^\s*(?:\d{1,3}[.)]|[a-z][.)])\s")
 _PAGE_NUMBER = re.compile(r"^\d{1,3}\s+(?=\D)|(?<=\D)\s+\d{1,3}$")
@@ -70,18 +55,6 @@ _REFERS_BACK = re.compile(r"^(?:they|it|this|these|those|he|she|and|but|er|sie|e
 _BETWEEN = re.compile(r"(?:between|zwischen|entre|tra|fra|tussen)\s")  # the parties of a contract, below its title
 _ENDED = re.compile(r"[.!?。！？;,:：]$")
 _SENTENCES = re.compile(r"[.!?]\s+[A-ZÄÖÜ]")
-_INLINE_SUBJECT = re.compile(r"\s(?:Re|RE|Betreff|Objet|Subject|Asunto|Oggetto)\s?:\s+(\S.{4,200})$")
-_AFTER_SUBJECT = re.compile(r"\s+(?:dear|sehr geehrte|liebe[rs]?|madame|monsieur|estimad[oa])\b.*$", re.IGNORECASE)
-_FIELD = re.compile(r"^[\w-]{2,15}(?:\s\w{2,10})?:(?:\s|$)")
-_BILL_LINES = 40
-_BILL = re.compile(
-    r"^(?:tax |proforma |pro forma |sales |commercial )?(?:invoice|receipt|credit note|debit note|purchase order|quotation"
-    r"|delivery note|statement of account|rechnung|quittung|gutschrift|mahnung|lieferschein|angebot|auftragsbestätigung"
-    r"|facture|devis|reçu|avoir|factura|recibo|presupuesto|fattura|ricevuta|preventivo|factuur|offerte|fatura|faktura)"
-    r"(?:\s?(?:no|nr|number|nummer|n[°º])\b\.?)?[\s:#.-]{0,4}(?=[\w/.-]{0,12}\d)[\w/.-]{1,24}"
-    r"(?:,?\s(?:vom\s|of\s|du\s)?[\w .,/-]{1,24}\d{2,4})?$",
-    re.IGNORECASE,
-)
 _GENERAL_HEADING = 0.2  # confidence lost by the name of a body, which is a title only if nothing else is
 
 
@@ -102,13 +75,18 @@ def titles_from_text(source: SourceText, mime: str) -> Iterator[Title]:
     shown = printed or lines
     yield from titles_by_size(source.front, source.where)
     yield from legal_titles([strip_markdown(line) for line in shown], source.text, source.where)
-    yield from _from_fields(shown, source.where)
-    yield from _from_bill(shown, source.where)
+    yield from titles_from_fields(shown, source.where)
+    yield from titles_of_bill(shown, source.where)
     yield from _from_headings(_headings(lines), source.where)
     count = 0
     for number, line in enumerate(shown):
         is_heading = not printed and (_HEADING.match(line) or _is_underlined(lines, number))
-        if is_heading or _field(line) or not line or line.startswith(("```", ">", "!", "|", "- ", "* ", "<", "{", "[")):
+        if (
+            is_heading
+            or title_field(line)
+            or not line
+            or line.startswith(("```", ">", "!", "|", "- ", "* ", "<", "{", "["))
+        ):
             continue
         if count >= _FIRST_LINES:
             break
@@ -118,47 +96,6 @@ def titles_from_text(source: SourceText, mime: str) -> Iterator[Title]:
 
 def _is_underlined(lines: Sequence[str], number: int) -> bool:
     return number + 1 < len(lines) and re.fullmatch(r"[=~^*-]{4,200}", lines[number + 1]) is not None
-
-
-def _field(line: str) -> re.Match[str] | None:
-    return None if line.startswith("|") else _SUBJECT.match(line) or _TITLE_FIELD.match(line)
-
-
-def _from_fields(lines: Sequence[str], where: str) -> Iterator[Title]:
-    """The subject of a letter, which takes precedence over its letterhead, and a title that is called so."""
-    greeting = next((number for number, line in enumerate(lines) if is_salutation(strip_markdown(line))), None)
-    is_letter = greeting is not None
-    if greeting:
-        above = [strip_markdown(line) for line in lines[:greeting] if line][:_FIRST_LINES]
-        sender = next((line for line in above if is_company(line) or is_issuing_body(line)), "")
-        if sender:
-            yield Title(f"Letter from {to_normal_case(sender, sender.lower())}", 0.61, where, sender)
-    for number, line in enumerate(lines):
-        field = _field(line)
-        inline = None if field or not is_letter or number > _FIRST_LINES else _INLINE_SUBJECT.search(line[:400])
-        if not field and not inline:
-            continue
-        parts = [strip_markdown((field or inline)[1])]  # type: ignore[index]
-        for following in lines[number + 1 : number + _SUBJECT_LINES]:
-            if not following or is_salutation(following) or _FIELD.match(following) or len(" ".join(parts)) > 120:
-                break
-            if is_letter and greeting and number < greeting:
-                parts.append(strip_markdown(following))
-            else:
-                break
-        text = REPLIES.sub("", _AFTER_SUBJECT.sub("", join_title_lines(parts)))
-        is_subject = is_letter and greeting is not None and number < greeting + 4
-        yield Title(text, (0.93 if is_subject else 0.75) - number / 400, where, line)
-
-
-def _from_bill(lines: Sequence[str], where: str) -> Iterator[Title]:
-    """The line of an invoice, receipt or the like that has its number, with who wrote it."""
-    plains = [strip_markdown(line) for line in lines[:_BILL_LINES] if line]
-    number = next((at for at, plain in enumerate(plains) if _BILL.match(plain)), None)
-    if number is not None:
-        sender = sender_in(plains[:_FIRST_LINES])
-        text = complete_kind(plains[number], (), plains[number + 1 : number + 3])
-        yield Title(f"{text} – {sender}" if sender and sender not in text else text, 0.86, where, plains[number])
 
 
 def _headings(lines: Sequence[str]) -> list[tuple[int, int, str]]:
@@ -183,8 +120,15 @@ def _breaks(line: str, following: str) -> bool:
     if is_junk(first) or is_junk(second) or is_issuing_body(first) or len(first) + len(second) > 150:
         return is_year_or_period(second) and not is_junk(first)
     last = first.rpartition(" ")[2].lower()
-    ends_open = last in function_words("en") or last in function_words("de") or first.endswith((":", ",", "–", "—", "-"))
-    return ends_open or (second[:1].islower() and not first[:1].islower()) or is_year_or_period(second) or (is_only_kind(first) and not _NUMBERING.match(second))
+    ends_open = (
+        last in function_words("en") or last in function_words("de") or first.endswith((":", ",", "–", "—", "-"))
+    )
+    return (
+        ends_open
+        or (second[:1].islower() and not first[:1].islower())
+        or is_year_or_period(second)
+        or (is_only_kind(first) and not _NUMBERING.match(second))
+    )
 
 
 def _from_headings(headings: Sequence[tuple[int, int, str]], where: str) -> Iterator[Title]:
@@ -208,7 +152,9 @@ def _from_headings(headings: Sequence[tuple[int, int, str]], where: str) -> Iter
             confidence -= _GENERAL_HEADING + 0.1 * bool(naming)
             rank -= 1
         confidence -= 0.2 * is_torn(plain)
-        yield Title(complete_kind(plain, plains[max(0, place - 1) : place], plains[place + 1 :]), confidence, where, text)
+        yield Title(
+            complete_kind(plain, plains[max(0, place - 1) : place], plains[place + 1 :]), confidence, where, text
+        )
 
 
 def _names_no_work(heading: str) -> bool:
@@ -249,24 +195,9 @@ def _from_line(rank: int, number: int, lines: Sequence[str], where: str, mime: s
     )
     confidence -= _GENERAL_HEADING * is_issuing_body(plain)
     confidence += 0.1 * ((1 < words < 16 or is_only_kind(plain)) and names_kind(plain) and not _ENDED.search(plain))
-    before = [_plain(other) for other in lines[max(0, number - 2) : number] if other]
-    after = [_plain(other) for other in lines[number + 1 : number + 6] if other]
+    before = [plain_line(other) for other in lines[max(0, number - 2) : number] if other]
+    after = [plain_line(other) for other in lines[number + 1 : number + 6] if other]
     yield Title(complete_kind(plain, before, after), confidence, where, line)
-
-
-def _plain(line: str) -> str:
-    """A line without markup; the number of a day is not that of a list."""
-    return line if is_date_line(line) else strip_markdown(line)
-
-
-def find_company(source: SourceText) -> str:
-    """The first line of the letterhead that names a company; empty if none does."""
-    return sender_in([strip_markdown(line) for line in first_lines(source.text[:_LETTERHEAD]) if line][:_FIRST_LINES])
-
-
-def first_line(text: str) -> str:
-    """The first line of a text without markup."""
-    return next((plain for line in first_lines(text[:_LETTERHEAD]) if (plain := strip_markdown(line))), "")
 
 
 def _continues(line: str, following: str) -> bool:
@@ -308,18 +239,6 @@ def title_from_opening(source: SourceText, mime: str) -> Iterator[Title]:
                 return
 
 
-def first_lines(text: str) -> list[str]:
-    """The first non-empty lines, with one empty line for each gap between them."""
-    lines: list[str] = []
-    for raw in text[:BEGINNING].split("\n"):
-        line = raw.strip()[:600]
-        if line or (lines and lines[-1]):
-            lines.append(line)
-        if len(lines) >= _MAX_LINES:
-            break
-    return lines
-
-
 def _without_code(lines: Sequence[str]) -> list[str]:
     """The lines outside of code blocks."""
     kept: list[str] = []
@@ -330,10 +249,3 @@ def _without_code(lines: Sequence[str]) -> list[str]:
         elif not in_code:
             kept.append(line)
     return kept
-
-
-@functools.lru_cache(2 * _MAX_LINES)
-def strip_markdown(line: str) -> str:
-    """The text of one line without its markup."""
-    blocks = blocks_of(line)
-    return blocks[0].text if blocks else ""
