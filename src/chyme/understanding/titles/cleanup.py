@@ -53,8 +53,9 @@ _SINGLE_RUN = re.compile(r"^(?=.*[_\d])[\w.+-]+$")  # a file name or an identifi
 _COMPANY = re.compile(
     r"(?:^|\s)(?:GmbH(?: & Co\.? KG)?|AG|KG|OHG|UG|mbH|e\. ?K\.?|e\. ?V\.?|Ltd\.?|Limited|Inc\.?|LLC|LLP|PLC|Corp\.?"
     r"|Co\.|Pty|S\.? ?L\.?(?:U\.?)?|S\. ?A\.?|SARL|SAS|S\. ?[rR]\. ?[lL]\.?|S\.? ?p\.? ?A\.?|B\.? ?V\.?|N\.V\.?|AB|Oyj?"
-    r"|ApS|A/S|Lda\.?|s\.r\.o\.?|d\.o\.o\.?|[Ss]p\. z o\.?o\.?)$"
+    r"|ApS|A/S|(?i:sdn\.? ?bhd|bhd|pte|pvt)\.?|S/B|Lda\.?|s\.r\.o\.?|d\.o\.o\.?|[Ss]p\. z o\.?o\.?)$"
 )
+_REGISTERED = re.compile(r"\s*\([\w .:/-]{0,14}\d[\w .:/-]{0,14}\)$")  # its number behind the name
 # Lines above the name of the addressee.
 _ADDRESSEE = re.compile(
     r"(?:bill|ship|sold|invoice)[ -]?(?:ed )?to\b|(?:to|an|für|customer|client|cliente|kunde|klant)\W*$"
@@ -124,6 +125,8 @@ def to_normal_case(line: str, text: str) -> str:
         is_first, first = first, False
         if plain in shown and not is_first:
             return shown[plain]
+        if len(word) == 1 and plain not in "aeoyà":
+            return word  # an initial
         if plain in small and len(word) < 5:
             return word.capitalize() if is_first else word.lower()
         return word.capitalize() if plain in known or len(word) > 4 else word
@@ -174,7 +177,8 @@ def is_junk(title: str, generator: str = "") -> bool:
 
 def is_company(line: str) -> bool:
     """Whether a line ends like the name of a company."""
-    return len(line) <= _NAME_LENGTH and ":" not in line and _COMPANY.search(line) is not None
+    name = _REGISTERED.sub("", line)
+    return len(name) <= _NAME_LENGTH and ":" not in name and _COMPANY.search(name) is not None
 
 
 def is_log_line(line: str) -> bool:

@@ -59,7 +59,9 @@ def titles_by_size(lines: Sequence[SizedLine], where: str) -> Iterator[Title]:
         confidence -= _SHARE * (1 - share) if share < (_ALIKE if exact else _ALIKE_SCANNED) else 0.0
         confidence -= 0.04 * (not exact)
         confidence -= 0.4 * _is_sender(run)
-        confidence -= 0.25 * (len(text) < 6 or (words == 1 and not names_kind(text) and len(text) < 12))
+        confidence -= (0.25 if exact else 0.4) * (
+            len(text) < 6 or (words == 1 and not names_kind(text) and len(text) < 12)
+        )
         confidence -= 0.4 * (bool(before) and is_company(before[-1]) and not ends_with_kind(text))  # its motto
         confidence -= 0.25 * is_torn(text) + 0.2 * (run[0].top > _LOW) + 0.15 * text.endswith((".", ","))
         confidence -= 0.05 * is_only_kind(text)

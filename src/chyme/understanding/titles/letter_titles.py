@@ -6,14 +6,29 @@ import re
 from collections.abc import Iterator, Sequence
 
 from chyme.understanding.classification.source_text import SourceText
-from chyme.understanding.titles.cleanup import is_company, sender_in, to_normal_case
+from chyme.understanding.titles.cleanup import is_address_or_list_line, is_company, sender_in, to_normal_case
 from chyme.understanding.titles.first_lines import LETTERHEAD, first_lines, strip_markdown
-from chyme.understanding.titles.line_roles import is_issuing_body, is_salutation
+from chyme.understanding.titles.line_roles import is_issuing_body, is_no_title, is_salutation
 from chyme.understanding.titles.possible_title import Title, complete_kind, join_title_lines
 
 _FIRST_LINES = 12  # first lines that may be a title without being marked as one
 _SUBJECT_LINES = 3
 _BILL_LINES = 40
+_RECEIPT_LENGTH = 4_000  # characters
+_MIN_SIGNS = 3
+_RECEIPT_SIGNS = re.compile(
+    r"\b(?:(grand total|total|summe|gesamt|importe|totale|totaal)[^\n]{0,30}\d[.,]\d\d\b|(cash|bar|visa|mastercard"
+    r"|card|karte|espèces|efectivo|contanti)\b|(change|rückgeld|rounding|rendu|cambio)\b|(gst|vat|mwst|ust|tva|iva|btw"
+    r"|sales tax|tax)\b|(qty|quantity|menge|subtotal|sub-total|zwischensumme)\b|(receipt|quittung|cashier|kassierer"
+    r"|salesperson|table no|kasse|bon\b|ticket)|(invoice no|invoice #|invoice number|invoice:|rechnungsnr|bill no))",
+    re.IGNORECASE,
+)
+_RECEIPT_KIND = re.compile(
+    r"\b(?:simplified tax invoice|tax\s+invoice|cash bill|invoice|receipt|rechnung|quittung|kassenbon|facture|reçu"
+    r"|factura|recibo|ticket|fattura|ricevuta|scontrino|factuur|kassabon)\b",
+    re.IGNORECASE,
+)
+_REGISTRATION = re.compile(r"\s*\([\w .:/-]{0,14}\d[\w .:/-]{0,14}\)$")
 REPLIES = re.compile(r"^(?:(?:re|aw|fwd?|wg|antw|rv|tr|sv|vs)\s*(?:\[\d+\])?\s*[:：]\s*)+", re.IGNORECASE)
 _SUBJECT = re.compile(
     r"^\W{0,4}(?:subject|betreff|betr\.|objet|asunto|oggetto|onderwerp|assunto|ämne|emne|temat|тема|主题|主旨|件名|제목"
@@ -76,6 +91,28 @@ def titles_of_bill(lines: Sequence[str], where: str) -> Iterator[Title]:
         sender = sender_in(plains[:_FIRST_LINES])
         text = complete_kind(plains[number], (), plains[number + 1 : number + 3])
         yield Title(f"{text} – {sender}" if sender and sender not in text else text, 0.86, where, plains[number])
+
+
+def titles_of_receipt(lines: Sequence[str], text: str, where: str) -> Iterator[Title]:
+    """A short list of amounts with a total is a receipt: it is called by its kind and by who wrote it."""
+    if len(text) > _RECEIPT_LENGTH or len({match.lastindex for match in _RECEIPT_SIGNS.finditer(text)}) < _MIN_SIGNS:
+        return
+    plains = [
+        plain for line in lines[:_FIRST_LINES] if (plain := strip_markdown(line.partition(" | ")[0]).strip(" .:"))
+    ]
+    sender = sender_in(plains) or next((plain for plain in plains if _may_send(plain)), "")
+    if sender:
+        numbered = next((plain for plain in plains if _BILL.match(plain)), "")
+        found = _RECEIPT_KIND.search(text)
+        kind = numbered or (" ".join(found[0].split()).capitalize() if found else "Receipt")
+        plain = _REGISTRATION.sub("", sender)
+        yield Title(f"{kind} – {to_normal_case(plain, plain.lower())}", 0.91, where, sender)
+
+
+def _may_send(line: str) -> bool:
+    letters = sum(map(str.isalpha, line))
+    is_name = letters >= 5 and letters > 0.6 * len(line.replace(" ", "")) and not any(map(str.isdigit, line))
+    return is_name and not (is_no_title(line) or is_address_or_list_line(line) or _RECEIPT_KIND.search(line))
 
 
 def find_company(source: SourceText) -> str:

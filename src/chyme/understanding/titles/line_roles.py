@@ -30,6 +30,7 @@ _STAMP = re.compile(
     r"|^arxiv:\S+|^(?:doi|issn|isbn|pmid|omb)\b[\s:]|\bomb\s(?:approval\s)?(?:no|number)\b|^https?://|^www\.\S+$"
     r"|^(?:page|seite|pagina|página|p\.|s\.)\s?\d{1,4}(?:\s?(?:of|von|de|di|van|/)\s?\d{1,4})?$|^-?\s?\d{1,4}\s?-?$"
     r"|^\d{1,4}\s?(?:of|von|/)\s?\d{1,4}$"
+    r"|^(?:grand |sub-?\s?)?tot[a1]l\b.*\d|^(?:cash|change|amount|balance|vat|gst|tax|summe|betrag|mwst)\b.{0,16}\d"
     r"|\bvol(?:ume)?\.?\s?\d{1,4}\b.*(?:\bno\.?\s?\d|\bissue\s|\bpp?\.\s?\d|\d{4})|^vol(?:ume)?\.?\s\d"
     r"|\bdownloaded\sfrom\b|\baccepted:?\s\d|^(?:received|accepted|revised):?\s\d|©|\(c\)\s\d{4}"
     r"|^(?:no|nr|az|aktenzeichen|docket|case|file|ref|reference|our ref|your ref|n[°º])"

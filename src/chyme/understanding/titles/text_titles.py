@@ -21,7 +21,7 @@ from chyme.understanding.titles.cleanup import (
 from chyme.understanding.titles.first_lines import BEGINNING, first_lines, plain_line, strip_markdown
 from chyme.understanding.titles.largest_lines import paragraphs_of, titles_by_size
 from chyme.understanding.titles.legal_titles import legal_titles
-from chyme.understanding.titles.letter_titles import title_field, titles_from_fields, titles_of_bill
+from chyme.understanding.titles.letter_titles import title_field, titles_from_fields, titles_of_bill, titles_of_receipt
 from chyme.understanding.titles.line_roles import (
     is_issuing_body,
     is_no_title,
@@ -35,6 +35,7 @@ from chyme.understanding.titles.possible_title import Title, complete_kind, join
 from chyme.understanding.titles.sheet_titles import sheet_titles
 
 _OPENING_LENGTH = 90  # characters of the first sentence when it serves as a title
+_CAPITALS = 4  # letters of a line in capitals that may be a part of a title
 _WRAPPED = 60  # characters from which on a line was probably wrapped
 _FIRST_LINES = 12  # first lines that may be a title without being marked as one
 _HEADING = re.compile(r"^(#{1,6}|={1,6})\s+(.+)$")
@@ -77,6 +78,7 @@ def titles_from_text(source: SourceText, mime: str) -> Iterator[Title]:
     yield from legal_titles([strip_markdown(line) for line in shown], source.text, source.where)
     yield from titles_from_fields(shown, source.where)
     yield from titles_of_bill(shown, source.where)
+    yield from titles_of_receipt(lines, source.text, source.where)
     yield from _from_headings(_headings(lines), source.where)
     count = 0
     for number, line in enumerate(shown):
@@ -208,7 +210,12 @@ def _continues(line: str, following: str) -> bool:
     ends_open = " " in line and (last in function_words("en") or last in function_words("de"))
     if is_issuing_body(line) and not ends_open:
         return False
-    return ends_open or (line.isupper() and following.isupper() and not is_issuing_body(following))
+    in_capitals = line.isupper() and following.isupper() and min(map(_count_letters, (line, following))) >= _CAPITALS
+    return ends_open or (in_capitals and not is_issuing_body(following) and not is_company(following))
+
+
+def _count_letters(line: str) -> int:
+    return sum(map(str.isalpha, line))
 
 
 def titles_from_table(source: SourceText, mime: str) -> Iterator[Title]:
