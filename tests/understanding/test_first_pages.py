@@ -9,7 +9,8 @@ from __future__ import annotations
 import pytest
 
 from chyme.documents.properties.reader import Properties
-from chyme.text.sized_lines import SizedLine
+from chyme.model import Place
+from chyme.text.sized_lines import SizedLine, lines_of_scan
 from chyme.understanding.classification.source_text import read_source_text
 from chyme.understanding.titles.candidates import MIN_CONFIDENCE, find_titles
 
@@ -469,3 +470,39 @@ def test_a_text_is_called_by_the_lines_that_name_the_work(text: str, title: str)
 def test_a_sheet_is_called_by_its_title_cell_then_its_name_then_its_file(text: str, title: str) -> None:
     sheet = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
     assert of_text(text, "fees_2020.xlsx", sheet) == title
+
+
+@pytest.mark.parametrize(
+    ("subjects", "title"),
+    [
+        (("Repair of the pier", "Re: Repair of the pier", "AW: Repair of the pier"), "Repair of the pier"),
+        (("Lunch", "Repair of the pier", "Winter quarters"), "harbour mails"),
+    ],
+)
+def test_a_container_of_mails_is_called_by_their_common_subject_or_by_its_name(
+    subjects: tuple[str, ...], title: str
+) -> None:
+    text = "\n\n".join(f"# {subject}\n\nDear all, see below.\n" for subject in subjects)
+    assert of_text(text, "harbour_mails.mbox", "application/mbox") == title
+
+
+def test_a_receipt_is_called_by_its_kind_and_who_wrote_it() -> None:
+    text = (
+        "A0301\n\nBLUE HARBOUR SDN BHD (86738-U)\n12 Quay Street\nGST ID: 0012345\n\nTAX INVOICE\n\nRope 20.00\n"
+        "Tar 12.50\nTotal 32.50\nCASH 40.00\nChange 7.50\n"
+    )
+    found = find_titles(read_source_text({"image-ocr": text}), "IMG_0001.jpg", "image")
+    assert found[0].text == "Tax invoice – Blue Harbour Sdn Bhd"
+
+
+def test_lines_that_run_askew_are_not_taken_for_large_ones() -> None:
+    content = "The Regatta\nA line that is as long as the page is wide and was scanned at an angle"
+    heading, line = content.split("\n")
+    places = [
+        Place(0, len(heading), page=1, box=(0.1, 0.1, 0.4, 0.15)),
+        Place(len(heading) + 1, len(content), page=1, box=(0.1, 0.2, 0.9, 0.26)),
+        Place(0, 3, page=2, box=(0.1, 0.1, 0.9, 0.9)),
+    ]
+    lines = lines_of_scan(content, places)
+    assert [found.text for found in lines] == [heading, line]
+    assert lines[0].size > 1.5 * lines[1].size

@@ -9,6 +9,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 
+from chyme.text.common_words import general_words
 from chyme.text.function_words import empty_words
 from chyme.text.markdown_lines import shorten_text
 from chyme.text.unspaced_scripts import IDEOGRAPH, RUNS
@@ -23,6 +24,8 @@ _LEADERS = re.compile(
 _LEADER_MARKS = "._·…"
 _FILLED_IN = re.compile(r"[_.]{3,}")
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
+# Four letters that are rather a word than an abbreviation: farm, club, boat; not NASA.
+_PRONOUNCED = re.compile(r"[^\Waeiouy_]{1,2}[aeiou]{1,2}[^\Waeiouy_]{1,2}(?<=\w{4})")
 _LETTER = re.compile(r"[^\W\d_]")
 _DIGIT = re.compile(r"\d")
 _SEPARATORS = re.compile(r"[_]+|(?<=[^\W\d_]{2})-(?=\w)|(?<=\d)-(?=[^\W\d_])|\s+")  # not 2024-01-03, not W-2
@@ -47,7 +50,8 @@ _NUMBERED = re.compile(
     re.IGNORECASE,
 )
 _HEX = re.compile(r"^[\s{(]*(?:[0-9a-f]{8}-[0-9a-f-]{8,27}|[0-9a-f]{12,})[\s)}]*$", re.IGNORECASE)
-_UNFILLED = re.compile(r"<%|%>|\{\{|\}\}|\$\{|^\[[^\]]*\]$|^<[^>]*>$|\?{3,}|\ufffd")
+_ENCODED = re.compile(r"^(?=\S*[a-z])(?=\S*[A-Z])(?=\S*\d)[A-Za-z0-9+/=_-]{24,}$")  # base64, a key
+_UNFILLED = re.compile(r"<%|%>|^%[^%]*%$|\{\{|\}\}|\$\{|^\[[^\]]*\]$|^<[^>]*>$|\?{3,}|\ufffd")
 _ADDRESS = re.compile(r"^(?:https?://|www\.|file:|[a-z]:\\|/)\S*$", re.IGNORECASE)
 _SINGLE_RUN = re.compile(r"^(?=.*[_\d])[\w.+-]+$")  # a file name or an identifier: one run with digits or underscores
 _COMPANY = re.compile(
@@ -115,6 +119,7 @@ def to_normal_case(line: str, text: str) -> str:
     known = {
         word.casefold() for word in _WORD.findall(text[:_BEGINNING]) if word.casefold() in wanted and not word.isupper()
     }
+    common = general_words("en")
     shown = {"inc": "Inc", "ltd": "Ltd", "corp": "Corp", "co": "Co", "v": "v", "vs": "vs", "et": "et", "al": "al"}
     small = empty_words("en") | empty_words("de") | empty_words("fr") | empty_words("es")
     first = True
@@ -123,13 +128,16 @@ def to_normal_case(line: str, text: str) -> str:
         nonlocal first
         word, plain = match[0], match[0].casefold()
         is_first, first = first, False
+        if line[match.start() - 1 : match.start()] == "(" and len(word) < 5 and plain not in known:
+            return word  # an abbreviation
         if plain in shown and not is_first:
             return shown[plain]
         if len(word) == 1 and plain not in "aeoyà":
             return word  # an initial
         if plain in small and len(word) < 5:
             return word.capitalize() if is_first else word.lower()
-        return word.capitalize() if plain in known or len(word) > 4 else word
+        is_word = len(word) > 4 or plain in known or plain in common or _PRONOUNCED.fullmatch(plain) is not None
+        return word.capitalize() if is_word else word
 
     return _WORD.sub(fix_case, line)
 
@@ -170,7 +178,7 @@ def is_junk(title: str, generator: str = "") -> bool:
         return True
     if letters < 0.4 * len(line.replace(" ", "")):
         return True
-    if any(pattern.match(line) for pattern in (_NUMBERED, _HEX, _ADDRESS)):
+    if any(pattern.match(line) for pattern in (_NUMBERED, _HEX, _ADDRESS, _ENCODED)):
         return True
     return _UNFILLED.search(line) is not None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator, Sequence
 
@@ -29,6 +30,9 @@ _GAP, _GAP_SCANNED = 2.6, 3.2  # from one line of a title to the next, in sizes
 _PARAGRAPH_GAP = 1.9  # from one line to the next, in sizes, where a paragraph ends
 _NUMBERED = re.compile(r"\d{1,2}(?:\.\d{1,2})*\.?\s+\D")  # the heading of a section
 _MAX_WORDS = 30
+_MODEL = re.compile(r"^(?=[^\W\d_]+.*\d)[A-Z][\w/-]{1,14}$")
+_SHORT_TITLE, _SUBTITLE_WORDS = 3, 4  # words of a title that a subtitle completes, and of that subtitle
+_SUBTITLE = 0.6  # of the size of the title
 _MAX_LINES = 6  # lines of a title
 _LOW = 0.72  # of the page; titles stand above
 _SHARE = 0.45  # confidence that goes with the size: a title half as large as the largest loses half of it
@@ -65,7 +69,29 @@ def titles_by_size(lines: Sequence[SizedLine], where: str) -> Iterator[Title]:
         confidence -= 0.4 * (bool(before) and is_company(before[-1]) and not ends_with_kind(text))  # its motto
         confidence -= 0.25 * is_torn(text) + 0.2 * (run[0].top > _LOW) + 0.15 * text.endswith((".", ","))
         confidence -= 0.05 * is_only_kind(text)
-        yield Title(complete_kind(text, before, after), confidence, where, " ".join(texts))
+        whole = complete_kind(text, before, after)
+        if whole == text and not _is_sender(run):
+            whole = _with_model_and_subtitle(text, readable, first, last, running)
+        yield Title(whole, confidence, where, " ".join(texts))
+
+
+def _with_model_and_subtitle(text: str, lines: Sequence[SizedLine], first: int, last: int, running: float) -> str:
+    """A title with the number of a model above it, and a short one with the large lines below it."""
+    above = lines[first - 1] if first else None
+    if above and _MODEL.match(above.text) and above.size >= lines[first].size:
+        return f"{above.text} {text}"
+    words = word_count(text)
+    if words > _SHORT_TITLE:
+        return text
+    below = list(itertools.takewhile(lambda line: line.size >= _LARGE * running, lines[last + 1 : last + 4]))
+    block = next(_blocks(below), [])
+    if not block or block[0].size < _SUBTITLE * lines[last].size or _is_sender(block):
+        return text
+    subtitle = join_title_lines([line.text for line in block])
+    is_work = word_count(subtitle) >= _SUBTITLE_WORDS or names_kind(subtitle) or words == 1
+    if not is_work or is_no_title(subtitle) or is_junk(subtitle) or is_torn(subtitle):
+        return text
+    return f"{text}: {subtitle}"
 
 
 def paragraphs_of(lines: Sequence[SizedLine]) -> list[str]:
@@ -81,7 +107,9 @@ def paragraphs_of(lines: Sequence[SizedLine]) -> list[str]:
 
 
 def _is_sender(lines: Sequence[SizedLine]) -> bool:
-    return all(is_issuing_body(line.text) or is_company(line.text) for line in lines)
+    if all(is_issuing_body(line.text) or is_company(line.text) for line in lines):
+        return True
+    return len(lines) > 1 and is_issuing_body(join_title_lines([line.text for line in lines]))
 
 
 def _running_size(lines: Sequence[SizedLine]) -> float:

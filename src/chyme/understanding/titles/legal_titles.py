@@ -38,7 +38,7 @@ _ROLE = re.compile(
 )
 _CAPACITY = re.compile(
     r",?\s+\b(?:individually|in (?:his|her|their|its) (?:official|individual)|on behalf of|by and through|as (?:the )?"
-    r"(?:administrat|execut|guardian|next friend|trustee)|an? (?:\w+ ){1,4}(?:corporation|company|limited|individual)"
+    r"(?:administrat|execut|guardian|next friend|trustee)|an? (?:\w+ ){0,4}(?:corporation|company|limited|individual)"
     r"|d/?b/?a|f/?k/?a|a/?k/?a|et ux)\b.*$",
     re.IGNORECASE,
 )
@@ -72,11 +72,11 @@ _CITED_AS = re.compile(
 _BILL_NUMBER = re.compile(
     r"^\W*((?:H|S)\.\s?(?:R\.|J\.|Con\.|Res\.)?(?:\s?(?:Res|J)\.)*\s?\d{1,5}|(?:House|Senate|Assembly)\s(?:Joint\s)?"
     r"(?:Bill|Resolution|File)\s(?:No\.\s?)?\d{1,5}|(?:HB|SB|AB|HR|SR|HF|SF)\s?\d{1,5})\b",
-    re.MULTILINE,
+    re.MULTILINE | re.IGNORECASE,
 )
 _LONG_TITLE = re.compile(
     r"\b(?:A\s+BILL|AN\s+ACT|A\s+RESOLUTION|A\s+JOINT\s+RESOLUTION)\b[\s*#:,]*(?:for\s+an\s+act\s+)?"
-    r"((?:to|relating|concerning|entitled|amending|providing|making|authorizing|in)\b[^;:]{10,400}?)"
+    r"(?:entitled\W{1,4})?(?:an\s+act\s+)?((?:to|in|[a-z]{3,12}ing)\b[^;:]{10,400}?)"
     r"(?:,?\s+and\s+for\s+(?:other|related)\s+purposes|[;:.]|\n\s*\n)",
     re.IGNORECASE,
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from chyme.understanding.classification.source_text import SourceText
@@ -13,6 +14,8 @@ from chyme.understanding.titles.possible_title import Title, complete_kind, join
 
 _FIRST_LINES = 12  # first lines that may be a title without being marked as one
 _SUBJECT_LINES = 3
+_MAX_MAILS = 500
+_MAIL_SUBJECT = re.compile(r"^(?:# |(?:\*\*)?Subject:(?:\*\*)? )(\S.{0,300})$", re.MULTILINE)
 _BILL_LINES = 40
 _RECEIPT_LENGTH = 4_000  # characters
 _MIN_SIGNS = 3
@@ -35,6 +38,7 @@ _SUBJECT = re.compile(
     r"|re)\W{0,3}\s*[:：]\W{0,3}\s*(\S.{2,200})$",
     re.IGNORECASE,
 )
+_MEMO = re.compile(r"^\W{0,4}(?:to|from|date|cc|an|von|datum|à|de|para|fecha)\W{0,4}:", re.IGNORECASE)
 _TITLE_FIELD = re.compile(
     r"^\W{0,3}(?:#\+title|:?title|titel|titre|título|document title)\s*[:=]\s*(\S.{1,200})$", re.I
 )
@@ -54,7 +58,8 @@ _BILL = re.compile(
 def titles_from_fields(lines: Sequence[str], where: str) -> Iterator[Title]:
     """The subject of a letter, which takes precedence over its letterhead, and a title that is called so."""
     greeting = next((number for number, line in enumerate(lines) if is_salutation(strip_markdown(line))), None)
-    is_letter = greeting is not None
+    is_memo = sum(_MEMO.match(line) is not None for line in lines[:_FIRST_LINES]) >= 2
+    is_letter = greeting is not None or is_memo
     if greeting:
         above = [strip_markdown(line) for line in lines[:greeting] if line][:_FIRST_LINES]
         sender = next((line for line in above if is_company(line) or is_issuing_body(line)), "")
@@ -74,13 +79,22 @@ def titles_from_fields(lines: Sequence[str], where: str) -> Iterator[Title]:
             else:
                 break
         text = REPLIES.sub("", _AFTER_SUBJECT.sub("", join_title_lines(parts)))
-        is_subject = is_letter and greeting is not None and number < greeting + 4
+        is_subject = is_memo or (greeting is not None and number < greeting + 4)
         yield Title(text, (0.93 if is_subject else 0.75) - number / 400, where, line)
 
 
 def title_field(line: str) -> re.Match[str] | None:
     """The subject or the title that a line says it has."""
     return None if line.startswith("|") else _SUBJECT.match(line) or _TITLE_FIELD.match(line)
+
+
+def titles_of_mails(text: str, where: str) -> Iterator[Title]:
+    """The subject that most mails of a container have; else the file's name says more than one of them."""
+    subjects = [match[1] for match in _MAIL_SUBJECT.finditer(text)]
+    plain = [" ".join(REPLIES.sub("", strip_markdown(subject)).split()) for subject in subjects[:_MAX_MAILS]]
+    if plain:
+        subject, count = Counter(plain).most_common(1)[0]
+        yield Title(subject, 0.8 if 2 * count > len(plain) else 0.32, where, subject)
 
 
 def titles_of_bill(lines: Sequence[str], where: str) -> Iterator[Title]:

@@ -20,6 +20,9 @@ from chyme.understanding.titles.line_roles import (
 _HYPHENATED = re.compile(r"[^\W\d_]{2,}-$")
 _HANGUL = re.compile("[\uac00-\ud7a3]")  # written with spaces between words
 _FORM = re.compile(r"^(?:form|formular|formulaire|formulario|modulo)\s(?=[\w.-]{0,12}\d)[\w.-]{1,15}$", re.IGNORECASE)
+_GOES_ON = re.compile(  # in lower case: `Niederschrift` über die Sitzung
+    r"(?:about|concerning|for|of|on|regarding|to the|über|zur|zum|für|betreffend|sur|relatif|sobre|sulla?|over)\s"
+)
 _NUMBER = re.compile(r"^(?:no|nr|n[°º]|number|nummer|#)\.?\s?[:#.]?\s?[\w./-]*\d[\w./-]*$", re.IGNORECASE)
 
 
@@ -47,8 +50,11 @@ def join_title_lines(lines: Sequence[str]) -> str:
 
 def complete_kind(title: str, before: Sequence[str], after: Sequence[str]) -> str:
     """A title such as `Minutes` with the body above it and the number, year or date below it; others as they are."""
-    if _FORM.match(title) and after and word_count(after[0]) > 1 and not is_no_title(after[0]):
-        return f"{title}: {after[0]}"
+    if _FORM.match(title):
+        named = next(
+            (line for line in after[:3] if word_count(line) > 2 and line[:1] != "(" and not is_no_title(line)), ""
+        )
+        return f"{title}: {_calm(named.lstrip('☐☒☑□■ '))}" if named else title
     if not is_only_kind(title):
         return title
     title = _calm(title)
@@ -57,6 +63,8 @@ def complete_kind(title: str, before: Sequence[str], after: Sequence[str]) -> st
             title = f"{title} {line}"
         elif is_date_line(line):
             title = f"{title}, {line}"
+        elif _GOES_ON.match(line):
+            title = f"{title} {line}"
         elif is_issuing_body(line) and not any(map(is_issuing_body, before[-1:])):
             return f"{title} – {_calm(line)}"
         else:

@@ -21,7 +21,13 @@ from chyme.understanding.titles.cleanup import (
 from chyme.understanding.titles.first_lines import BEGINNING, first_lines, plain_line, strip_markdown
 from chyme.understanding.titles.largest_lines import paragraphs_of, titles_by_size
 from chyme.understanding.titles.legal_titles import legal_titles
-from chyme.understanding.titles.letter_titles import title_field, titles_from_fields, titles_of_bill, titles_of_receipt
+from chyme.understanding.titles.letter_titles import (
+    title_field,
+    titles_from_fields,
+    titles_of_bill,
+    titles_of_mails,
+    titles_of_receipt,
+)
 from chyme.understanding.titles.line_roles import (
     is_issuing_body,
     is_no_title,
@@ -36,6 +42,7 @@ from chyme.understanding.titles.sheet_titles import sheet_titles
 
 _OPENING_LENGTH = 90  # characters of the first sentence when it serves as a title
 _CAPITALS = 4  # letters of a line in capitals that may be a part of a title
+MBOX = "application/mbox"
 _WRAPPED = 60  # characters from which on a line was probably wrapped
 _FIRST_LINES = 12  # first lines that may be a title without being marked as one
 _HEADING = re.compile(r"^(#{1,6}|={1,6})\s+(.+)$")
@@ -68,6 +75,9 @@ def titles_from_text(source: SourceText, mime: str) -> Iterator[Title]:
         if match:
             yield Title(match[1] or match[2], 0.5, source.where, match[0].strip())
         return
+    if mime == MBOX:
+        yield from titles_of_mails(source.text, source.where)
+        return
     if "sheet" in mime or "excel" in mime:
         yield from sheet_titles(source.text[:BEGINNING], source.where)
         return
@@ -79,7 +89,7 @@ def titles_from_text(source: SourceText, mime: str) -> Iterator[Title]:
     yield from titles_from_fields(shown, source.where)
     yield from titles_of_bill(shown, source.where)
     yield from titles_of_receipt(lines, source.text, source.where)
-    yield from _from_headings(_headings(lines), source.where)
+    yield from _from_headings(_headings(lines), source.where, slides="presentation" in mime or "powerpoint" in mime)
     count = 0
     for number, line in enumerate(shown):
         is_heading = not printed and (_HEADING.match(line) or _is_underlined(lines, number))
@@ -133,7 +143,7 @@ def _breaks(line: str, following: str) -> bool:
     )
 
 
-def _from_headings(headings: Sequence[tuple[int, int, str]], where: str) -> Iterator[Title]:
+def _from_headings(headings: Sequence[tuple[int, int, str]], where: str, slides: bool) -> Iterator[Title]:
     if not headings:
         return
     plains = [strip_markdown(text) for _, _, text in headings[:9]]
@@ -146,14 +156,15 @@ def _from_headings(headings: Sequence[tuple[int, int, str]], where: str) -> Iter
             continue
         confidence = (0.8 if level <= highest else 0.6) - 0.08 * rank - line_number / 300
         rank += 1
-        if _NUMBERING.match(plain) or plain.endswith((".", ",")) or _NO_TITLE.search(plain):
+        is_sentence = plain.endswith((".", ",")) and not slides
+        if _NUMBERING.match(plain) or is_sentence or _NO_TITLE.search(plain):
             confidence -= 0.3
         if not 2 <= word_count(plain) <= 25:
             confidence -= 0.15 * (not names_kind(plain) or word_count(plain) > 25)
         if is_issuing_body(plain) or is_company(plain):
             confidence -= _GENERAL_HEADING + 0.1 * bool(naming)
             rank -= 1
-        confidence -= 0.2 * is_torn(plain)
+        confidence -= 0.2 * is_torn(plain) + 0.15 * ("___" in text)
         yield Title(
             complete_kind(plain, plains[max(0, place - 1) : place], plains[place + 1 :]), confidence, where, text
         )
@@ -183,7 +194,7 @@ def _from_line(rank: int, number: int, lines: Sequence[str], where: str, mime: s
     bold = line.startswith("**") and line.rstrip().endswith("**")
     alone = (number == 0 or not lines[number - 1]) and (number + 1 >= len(lines) or not lines[number + 1])
     confidence = 0.5 + 0.12 * bold + 0.08 * alone - 0.05 * rank - number / 200
-    if following[:1].islower() or (following and len(line) > _WRAPPED):
+    if (following[:1].islower() or (following and len(line) > _WRAPPED)) and not (line.isupper() and names_kind(plain)):
         confidence -= 0.25  # the beginning of a paragraph
     confidence -= 0.15 * bool(_REFERS_BACK.match(plain)) + 0.25 * is_torn(plain)
     if mime == "application/pdf" and words > 5:
