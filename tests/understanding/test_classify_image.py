@@ -14,7 +14,7 @@ from model_server import ModelServer, fails, says
 from upstreams import upstream
 
 from chyme.errors import NetworkFailed, UnreadableFile, UpstreamMissing
-from chyme.model import File, Kind, Output, Stamp
+from chyme.model import File, Kind, Output, Place, Stamp
 from chyme.models.providers.endpoints import VisionSettings
 from chyme.models.providers.service_faults import InvalidAnswer
 from chyme.understanding.classification.result import from_json
@@ -92,6 +92,21 @@ def test_without_a_model_the_rules_answer_from_what_other_digesters_found(tmp_pa
     assert found["date"] == "2024-05-06"
     assert found["language"] == "en"
     assert "boat" in found["tags"]
+
+
+def test_a_photographed_notice_is_called_by_its_largest_line(tmp_path: Path) -> None:
+    small, large = "boats leave at nine", "Summer Regatta"
+    words = "\n".join((small, large, *[f"{small} on day {day}" for day in range(5)]))
+    places, at = [], 0
+    for number, row in enumerate(words.split("\n")):
+        height = 0.05 if row == large else 0.02
+        places.append(
+            Place(at, at + len(row), box=(0.1, 0.1 * number, 0.1 + 0.4 * height * len(row), 0.1 * number + height))
+        )
+        at += len(row) + 1
+    source = source_of(tmp_path)
+    source = replace(source, inputs={"image-ocr": upstream("image-ocr", words, tuple(places))})
+    assert classification_in(ClassifyImage().digest(source))["title"] == large
 
 
 def test_the_vision_model_gets_the_preview_and_the_recognised_words(tmp_path: Path) -> None:

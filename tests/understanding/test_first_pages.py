@@ -278,6 +278,215 @@ PRINTED = {
         """,
         "The Harbour Light",
     ),
+    "a short title with a subtitle": (
+        """
+        40 GAAO
+
+        12 United States Government Audit Office
+        14 Report to Congressional Requesters
+
+        11 March 2021
+
+        26 FARM PROGRAMS
+        20 It Should Take Additional Steps
+        20 to Protect Small Orchards
+
+        10 GAO-21-345
+        """,
+        "FARM PROGRAMS: It Should Take Additional Steps to Protect Small Orchards",
+    ),
+    "a body that researches": (
+        f"""
+        12 Congressional Research Service
+        10 Informing the legislative debate since 1914
+
+        24 The Harbour Control Act: Frequently
+        24 Asked Questions
+
+        11 Updated October 1, 2019
+
+        10 https://crsreports.example.gov
+        10 R44874
+        {BODY}
+        """,
+        "The Harbour Control Act: Frequently Asked Questions",
+    ),
+    "a fact sheet in three lines": (
+        f"""
+        12 United States Environmental
+        12 Protection Agency
+        10 Office of Water
+        10 Washington, D.C.
+        10 EPA 832-F-99-012
+        24 Storm Water
+        24 Technology Fact Sheet
+        24 Bioretention
+        {BODY}
+        """,
+        "Storm Water Technology Fact Sheet Bioretention",
+    ),
+    "an agenda": (
+        f"""
+        16 CITY OF SPRINGFIELD
+        16 CITY COUNCIL
+        16 REGULAR MEETING AGENDA
+        12 Tuesday, May 4, 2021, 7:00 PM
+        12 Council Chambers, 100 Main Street
+        {BODY}
+        """,
+        "City Council – Regular Meeting Agenda, Tuesday, May 4, 2021, 7:00 PM",
+    ),
+    "a regulation": (
+        f"""
+        8 L 119/1
+        8 EN
+        8 Official Journal of the European Union
+        8 4.5.2016
+        10 REGULATION (EU) 2016/679 OF THE EUROPEAN PARLIAMENT AND OF THE COUNCIL
+        10 of 27 April 2016
+        10 on the protection of small boats with regard to the lights of large ones
+        {BODY}
+        """,
+        "Regulation (EU) 2016/679 of the European Parliament and of the Council",
+    ),
+    "a paper of a conference": (
+        f"""
+        8 Published as a conference paper at ICLR 2021
+        17 AN IMAGE IS WORTH MANY WORDS: BOATS
+        17 FOR RECOGNITION AT SCALE
+        10 Jane Miller, Ada Byron
+        10 Whitby Research
+        10 ABSTRACT
+        {BODY}
+        """,
+        "An Image is Worth many Words: Boats for Recognition at Scale",
+    ),
+    "a paper below labels of its journal": (
+        f"""
+        8 Smith et al. BMC Harbours (2019) 20:123
+        8 https://doi.org/10.1186/s12
+        10 RESEARCH ARTICLE Open Access
+        22 Growth of barnacles on wooden piers in
+        22 cold water
+        10 Jane Smith1*, Ada Byron2 and Tom Jones1
+        9 Abstract
+        {BODY}
+        """,
+        "Growth of barnacles on wooden piers in cold water",
+    ),
+    "a memorandum": (
+        f"""
+        18 MEMORANDUM
+        11 TO: All staff
+        11 FROM: Jane Miller, Director
+        11 DATE: May 3, 2021
+        11 SUBJECT: Budget review for the third quarter
+        {BODY}
+        """,
+        "Budget review for the third quarter",
+    ),
+    "a filing": (
+        f"""
+        14 UNITED STATES
+        14 SECURITIES AND EXCHANGE COMMISSION
+        10 Washington, D.C. 20549
+        16 FORM 10-K
+        10 (Mark One)
+        10 ☒ ANNUAL REPORT PURSUANT TO SECTION 13 OR 15(d) OF THE SECURITIES EXCHANGE ACT OF 1934
+        10 For the fiscal year ended September 30, 2023
+        18 Blue Harbour Inc.
+        8 (Exact name of Registrant as specified in its charter)
+        {BODY}
+        """,
+        "Form 10-K: Annual Report Pursuant to Section 13 or 15(d) of the Securities Exchange Act of 1934",
+    ),
+    "a resolution": (
+        f"""
+        20 United Nations
+        12 A/RES/70/1
+        16 General Assembly
+        9 Distr.: General
+        9 21 October 2015
+        9 Seventieth session
+        9 Agenda items 15 and 116
+        10 Resolution adopted by the General Assembly on 25 September 2015
+        14 70/1. Mending our piers: the 2030 Agenda for Small Harbours
+        {BODY}
+        """,
+        "70/1. Mending our piers: the 2030 Agenda for Small Harbours",
+    ),
+    "a title slide": (
+        """
+        40 Introduction to Tides
+        20 Jane Miller
+        20 University of Whitby
+        16 Spring 2021
+        """,
+        "Introduction to Tides",
+    ),
+    "a data sheet by its model": (
+        f"""
+        10 www.chips.example
+        24 LM999
+        18 3-Terminal Adjustable Regulator
+        10 SNVS774 – MAY 2004 – REVISED APRIL 2013
+        {BODY}
+        """,
+        "LM999 3-Terminal Adjustable Regulator",
+    ),
+    "bylaws in capitals": (
+        f"""
+        14 BYLAWS OF THE
+        14 WHITBY ROWING CLUB
+        11 Adopted May 3, 2010
+        {BODY}
+        """,
+        "Bylaws of the Whitby Rowing Club",
+    ),
+    "a body in two lines": (
+        f"""
+        40 World Rowing
+        40 Organization
+        30 Global status report on
+        30 drowning prevention 2024
+        {BODY}
+        """,
+        "Global status report on drowning prevention 2024",
+    ),
+    "German minutes": (
+        """
+        12 Stadt Seehafen
+        12 Der Bürgermeister
+        14 Niederschrift
+        12 über die öffentliche Sitzung des Rates der Stadt Seehafen
+        12 am Dienstag, dem 3. Mai 2022
+        """,
+        "Niederschrift über die öffentliche Sitzung des Rates der Stadt Seehafen, am Dienstag, dem 3. Mai 2022",
+    ),
+    "a thesis in capitals": (
+        """
+        14 WHITBY UNIVERSITY
+        16 THE ECONOMICS OF SMALL FERRIES
+        12 A THESIS
+        12 SUBMITTED TO THE GRADUATE SCHOOL
+        12 IN PARTIAL FULFILLMENT OF THE REQUIREMENTS
+        12 FOR THE DEGREE OF
+        12 MASTER OF SCIENCE
+        12 by
+        12 JANE MILLER
+        12 May 2012
+        """,
+        "The Economics of Small Ferries",
+    ),
+    "a manual": (
+        f"""
+        30 KX-200
+        20 User’s Guide
+        12 Read this manual before use.
+        {BODY}
+        """,
+        "KX-200 User’s Guide",
+    ),
 }
 
 
@@ -340,6 +549,43 @@ COURT = {
         12 The plaintiff says that the defendant let the pier fall into the sea, and asks for damages.
         """,
         "Miller v. Harbour Office of Whitby: Complaint",
+    ),
+    "an opinion with a syllabus": (
+        f"""
+        10 (Slip Opinion) OCTOBER TERM, 2020 1
+        10 Syllabus
+        8 NOTE: Where it is feasible, a syllabus (headnote) will be released, as is being
+        8 done in connection with this case, at the time the opinion is issued.
+        14 SUPREME COURT OF THE UNITED STATES
+        10 Syllabus
+        12 MILLER v. HARBOUR BOARD OF WHITBY
+        10 CERTIORARI TO THE UNITED STATES COURT OF APPEALS FOR THE NINTH CIRCUIT
+        10 No. 19–123. Argued October 6, 2020—Decided March 25, 2021
+        {BODY}
+        """,
+        "Miller v. Harbour Board of Whitby",
+    ),
+    "a pleading below the attorneys": (
+        """
+        12 Jane Miller (SBN 123456)
+        12 MILLER & BYRON LLP
+        12 100 Main Street, Suite 200
+        12 Los Angeles, CA 90012
+        12 Attorneys for Plaintiff JOHN DOE
+        12 SUPERIOR COURT OF THE STATE OF CALIFORNIA
+        12 FOR THE COUNTY OF LOS ANGELES
+        12 JOHN DOE, an individual,
+        12 Plaintiff,
+        12 v.
+        12 ACME BOATS, INC., a Delaware corporation; and
+        12 DOES 1 through 10, inclusive,
+        12 Defendants.
+        12 Case No. 21STCV01234
+        12 COMPLAINT FOR DAMAGES
+        12 (Jury Trial Demanded)
+        12 Plaintiff alleges that the defendant sold a boat that sank.
+        """,
+        "John Doe v. Acme Boats, Inc.: Complaint for Damages",
     ),
 }
 
