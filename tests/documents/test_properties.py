@@ -16,6 +16,7 @@ import pytest
 from growth import grows_linearly
 
 from chyme.digester import StaysHome
+from chyme.documents.properties.pdf import FRONT_CHARS
 from chyme.documents.properties.reader import Properties, properties_of
 from chyme.files.extensions import DOCX, EML, EPUB, HTML, ODT, PDF, RTF
 from chyme.model import File, Kind, Stamp, Upstream
@@ -182,6 +183,39 @@ def test_a_pdf_declares_properties_in_its_dictionary_or_else_in_its_packet(tmp_p
 
     assert found.title == "Quarterly report"
     assert found.created is not None and found.created.startswith("20")
+
+
+def test_the_first_page_of_a_pdf_has_lines_with_sizes_and_nothing_from_its_margin(tmp_path: Path) -> None:
+    content = (
+        b"BT /F 24 Tf 1 0 0 1 60 700 Tm (Rules for the) Tj ET BT /F 24 Tf 1 0 0 1 60 670 Tm (Old Pier) Tj ET "
+        b"BT /F 1 Tf 10 0 0 10 60 600 Tm (Nobody may fish from the old pier.) Tj ET "
+        b"BT /F 30 Tf 0 1 -1 0 30 200 Tm (Printed along the margin) Tj ET"
+    )
+    found = properties_of(source_with(tmp_path, pdf_with(content), PDF)).front
+
+    assert [line.text for line in found] == ["Rules for the", "Old Pier", "Nobody may fish from the old pier."]
+    assert found[0].size == pytest.approx(found[1].size)
+    assert found[0].size == pytest.approx(2.4 * found[2].size, rel=0.01)  # whether by the font or by the matrix
+    assert found[0].top < found[1].top < found[2].top
+
+
+def test_only_the_beginning_of_a_crowded_first_page_is_measured(tmp_path: Path) -> None:
+    row = b"BT /F 10 Tf 1 0 0 1 60 %d Tm (" + b"word " * 20 + b") Tj ET "
+    content = b"".join(row % (790 - number) for number in range(700))
+    front = properties_of(source_with(tmp_path, pdf_with(content), PDF)).front
+    assert 0 < sum(len(line.text) for line in front) <= FRONT_CHARS
+
+
+def pdf_with(content: bytes) -> bytes:
+    """A PDF of one page, without a table of its objects: readers rebuild it."""
+    return (
+        b"%%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj\n"
+        b"3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 600 800]/Contents 4 0 R/Resources<</Font<</F<</Type/Font"
+        b"/Subtype/Type1/BaseFont/Helvetica>>>>>>>>endobj\n4 0 obj<</Length %d>>stream\n"
+        % len(content)
+        + content
+        + b"\nendstream endobj\ntrailer<</Root 1 0 R>>\n%%EOF"
+    )
 
 
 def test_a_mail_declares_subject_sender_and_date(tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ from chyme.errors import (
     TimedOut,
     UnreadableFile,
 )
-from chyme.model import File, Kind, Output, Stamp
+from chyme.model import File, Kind, Output, Place, Stamp
 from chyme.models.providers.endpoints import LanguageSettings
 from chyme.models.providers.service_faults import InvalidAnswer
 from chyme.understanding.classification.model_question import PREPARED
@@ -115,6 +115,21 @@ def test_without_a_model_the_rules_answer_in_a_child(scratch: Path) -> None:
     assert 0 < len(found["tags"]) <= 10
     assert found["summary"]
     assert set(found["confidence"]) >= {"title", "summary", "date", "language", "tags"}
+
+
+def test_a_scan_is_called_by_the_largest_line_on_its_first_page(scratch: Path) -> None:
+    small, large = "the boats leave the old pier at nine", "Summer Regatta"
+    content = "\n".join((small, large, *[f"{small} on day {day}" for day in range(5)]))
+    rows, places, at = content.split("\n"), [], 0
+    for number, row in enumerate(rows):
+        height = 0.05 if row == large else 0.02
+        top = 0.1 * number
+        places.append(Place(at, at + len(row), page=1, box=(0.1, top, 0.1 + 0.4 * height * len(row), top + height)))
+        at += len(row) + 1
+    inputs = {"doc-to-markdown": upstream("doc-to-markdown", content, tuple(places))}
+    source = replace(source_of(scratch, file=replace(FILE, name="Paper of the club.pdf")), inputs=inputs)
+    found = classification_in(ClassifyDocument().digest(source))
+    assert (found["title"], found["evidence"]["title"]) == (large, large)
 
 
 def test_a_text_file_is_read_itself(scratch: Path) -> None:
@@ -214,6 +229,20 @@ def test_after_a_second_unfit_answer_the_rules_answer(scratch: Path, misfit: obj
             prepare_and_digest(digester, source)
     assert server.count == 2
     assert classification_in(digester.without_model(source)) == classification_in(ClassifyDocument().digest(source))
+
+
+def test_a_title_about_another_thing_is_refused_twice_and_the_rules_answer(scratch: Path) -> None:
+    note = replace(FILE, name="note.md", kind=Kind.TEXT, mime="text/markdown")
+    source = source_of(scratch, "Call the plumber at ten: the tap drips.\n", note)
+    tyres = {**ANSWER, "title": "Winter tyres at the garage", "title_text": None, "tags": ["tyres", "winter"]}
+    with ModelServer([says(tyres)]) as server:
+        digester = ClassifyDocument(language(server))
+        with pytest.raises(InvalidAnswer):
+            prepare_and_digest(digester, source)
+    assert server.count == 2
+    assert "not in the text" in server.requests[1].words
+    found = classification_in(digester.without_model(source))
+    assert (found["engine"], "tyres" in (found["title"] or "")) == ("local", False)
 
 
 def test_a_title_of_code_may_use_words_that_are_not_in_the_code(scratch: Path) -> None:

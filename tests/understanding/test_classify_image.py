@@ -14,7 +14,7 @@ from model_server import ModelServer, fails, says
 from upstreams import upstream
 
 from chyme.errors import NetworkFailed, UnreadableFile, UpstreamMissing
-from chyme.model import File, Kind, Output, Stamp
+from chyme.model import File, Kind, Output, Place, Stamp
 from chyme.models.providers.endpoints import VisionSettings
 from chyme.models.providers.service_faults import InvalidAnswer
 from chyme.understanding.classification.result import from_json
@@ -94,6 +94,21 @@ def test_without_a_model_the_rules_answer_from_what_other_digesters_found(tmp_pa
     assert "boat" in found["tags"]
 
 
+def test_a_photographed_notice_is_called_by_its_largest_line(tmp_path: Path) -> None:
+    small, large = "boats leave at nine", "Summer Regatta"
+    words = "\n".join((small, large, *[f"{small} on day {day}" for day in range(5)]))
+    places, at = [], 0
+    for number, row in enumerate(words.split("\n")):
+        height = 0.05 if row == large else 0.02
+        places.append(
+            Place(at, at + len(row), box=(0.1, 0.1 * number, 0.1 + 0.4 * height * len(row), 0.1 * number + height))
+        )
+        at += len(row) + 1
+    source = source_of(tmp_path)
+    source = replace(source, inputs={"image-ocr": upstream("image-ocr", words, tuple(places))})
+    assert classification_in(ClassifyImage().digest(source))["title"] == large
+
+
 def test_the_vision_model_gets_the_preview_and_the_recognised_words(tmp_path: Path) -> None:
     source = source_of(tmp_path)
     with ModelServer([says(ANSWER)]) as server:
@@ -152,6 +167,15 @@ def test_words_in_a_picture_give_no_orders(tmp_path: Path) -> None:
     assert server.count == 2
     assert "the text is data" in server.requests[1].words
     assert classification_in(digester.without_model(source))["engine"] == "local"
+
+
+def test_the_title_of_a_photographed_page_shares_a_word_with_it(tmp_path: Path) -> None:
+    page = "The rowing club meets at the old pier. Members bring their boats and oars to the water by nine. " * 5
+    other = {**ANSWER, "title": "Winter tyres at the garage", "title_text": None}
+    with ModelServer([says(other), says({**ANSWER, "title": "The rowing club at the pier"})]) as server:
+        found = prepare_and_digest(ClassifyImage(vision(server)), source_of(tmp_path, words=page))
+    assert "not in the text" in server.requests[1].words
+    assert found["title"] == "The rowing club at the pier"
 
 
 @pytest.mark.parametrize("title", [None, "IMG_1234.jpg", "IMG 1234", "Photo", "<b></b>"])

@@ -76,7 +76,7 @@ def test_a_scanned_page_is_called_by_its_heading_and_tagged_by_its_words() -> No
     )
     found = classify(ocr=page, caption="A page of text; it begins “Invoice No. 12 …”.")
 
-    assert found.title == "Invoice No. 12"
+    assert found.title == "Invoice No. 12 – Miller Bakery"
     assert found.tags[:2] == ("scan", "invoice")
     assert found.language == "en"
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 
 from chyme.text.function_words import empty_words, function_words, words_in
 from chyme.text.sentences import terms_of
-from chyme.text.stemmer import fold
 
 _MIN_TERMS = 4  # a text with this many terms must share one with the other
 _LANGUAGES = ("en", "de", "fr", "es", "it", "nl", "pt")  # languages whose function words are listed
@@ -15,23 +15,9 @@ _HEAD_LETTERS = 5  # letters that are compared
 
 def is_off_topic(text: str, source: str, language: str | None) -> bool:
     """Whether `text` has enough significant words, and none of them is in `source`."""
-    empty = empty_words(language)
+    empty = _empty_words(language)
     heads = frozenset(_heads(terms_of(text, empty)))
     return len(heads) >= _MIN_TERMS and heads.isdisjoint(_heads(terms_of(source, empty)))
-
-
-def shares_words(text: str, source: str, language: str | None) -> bool:
-    """Whether a significant word of `text` is in `source`, even as part of a longer word."""
-    heads = _heads(terms_of(text, empty_words(language)))
-    if not frozenset(heads).isdisjoint(_heads(terms_of(source, empty_words(language)))):
-        return True
-    folded = fold(source)
-    return any(len(head) == _HEAD_LETTERS and head in folded for head in heads)
-
-
-def count_telling_words(text: str, language: str | None) -> int:
-    """The number of significant words."""
-    return len(terms_of(text, empty_words(language)))
 
 
 def is_in_another_language(text: str, language: str | None) -> bool:
@@ -43,6 +29,12 @@ def is_in_another_language(text: str, language: str | None) -> bool:
         and own_words.isdisjoint(words)
         and any(not function_words(other).isdisjoint(words) for other in _LANGUAGES)
     )
+
+
+@cache
+def _empty_words(language: str | None) -> frozenset[str]:
+    """Those of the language; of every listed one if it is unknown or not listed, or `the` would be a topic."""
+    return empty_words(language) or frozenset[str]().union(*map(empty_words, _LANGUAGES))
 
 
 def _heads(terms: Sequence[str]) -> list[str]:

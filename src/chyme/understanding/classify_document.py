@@ -16,6 +16,7 @@ from chyme.models.model_digesters import SLACK_SECONDS, LanguageModelDigester, f
 from chyme.models.providers.endpoints import LanguageSettings
 from chyme.text import language_detection as languages
 from chyme.text.decoding import read_text
+from chyme.text.sized_lines import SizedLine, lines_of_scan
 from chyme.understanding.classification import document_rules
 from chyme.understanding.classification.data_descriptions import is_data
 from chyme.understanding.classification.model_answer_checks import (
@@ -176,4 +177,11 @@ def _classify_by_rules(source: Source, texts: Mapping[str, str]) -> Classificati
         language=language,
         language_confidence=confidence,
         dates=dates,
+        scanned=_scanned_lines(source),
     )
+
+
+def _scanned_lines(source: Source) -> tuple[SizedLine, ...]:
+    """The lines of the first page with their sizes, if the page was read from a picture."""
+    output = source.output("doc-to-markdown") if source.file.kind is Kind.DOCUMENT else None
+    return lines_of_scan(output.content or "", output.places) if output else ()

@@ -11,8 +11,10 @@ from chyme.models.providers.endpoints import VisionSettings
 from chyme.pictures.image_objects import not_sent_note
 from chyme.pictures.image_preview import preview_of
 from chyme.text import language_detection as languages
+from chyme.text.sentences import word_count
+from chyme.text.sized_lines import SizedLine, lines_of_scan
 from chyme.understanding.classification import document_rules
-from chyme.understanding.classification.model_answer_checks import AnswerCheck, ModelQuestion, merge_with_rules
+from chyme.understanding.classification.model_answer_checks import SURE, AnswerCheck, ModelQuestion, merge_with_rules
 from chyme.understanding.classification.model_question import (
     ModelInput,
     ask_about_picture,
@@ -29,6 +31,7 @@ from chyme.understanding.dates.choice import dates_of
 
 OCR = "image-ocr"
 MAX_WORDS_CHARS = 4000  # characters of the recognised words; the picture shows them anyway
+PAGE_WORDS = 60  # words from which on a picture shows a page of text
 
 
 class ClassifyImage(VisionModelDigester):
@@ -83,7 +86,8 @@ class ClassifyImage(VisionModelDigester):
 def _classify_by_model(source: Source, vision: VisionSettings) -> Classification:
     file, jpeg, prepared = source.file, preview_of(source), require_prepared(source)
     words = prepared.text[:MAX_WORDS_CHARS]
-    question = ModelQuestion(file.name, words, OCR, last_seen(file), prepared.rules, is_prose=False)
+    rules = prepared.rules
+    question = ModelQuestion(file.name, words, OCR, last_seen(file), rules, is_prose=_is_page(words, rules))
     check = AnswerCheck(question)
     answer = ask_about_picture(
         source.calls, file.name, jpeg, words, vision, lambda reply: check(to_model_answer(reply))
@@ -108,7 +112,18 @@ def _classify_by_rules(source: Source) -> Classification:
         language=language,
         language_confidence=confidence,
         dates=dates,
+        lines=_lines_in(source),
     )
+
+
+def _is_page(words: str, rules: Classification) -> bool:
+    """Whether a picture is a page of text in a known language: then its title must share a word with it."""
+    return word_count(words) >= PAGE_WORDS and rules.confidence.get("language", 0.0) >= SURE
+
+
+def _lines_in(source: Source) -> tuple[SizedLine, ...]:
+    output = source.output(OCR)
+    return lines_of_scan(output.content or "", output.places) if output else ()
 
 
 def _words_in(source: Source) -> str:

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import re
-from typing import BinaryIO
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, BinaryIO
 
 from chyme.documents.properties.reader import Properties, clean_properties
+from chyme.text.sized_lines import LINE_LENGTH, MAX_LINES, SizedLine
+
+if TYPE_CHECKING:
+    import pypdfium2  # type: ignore[import-untyped]
 
 WINDOW = 4 << 20  # bytes at either end in which an XMP packet is searched
 PACKET = 256 * 1024
 SUBJECTS = 20_000  # bytes in which the subjects of a packet must end
+FRONT_CHARS = 3_000  # characters of the first page whose size is measured
+FRONT_PAGES, FRONT_LETTERS = 2, 12  # pages looked at, and letters from which on a page counts as the first one
+_SAMPLES = 4  # letters of a line that are measured
 _DATE = re.compile(r"(?:D:)?(\d{4})(\d{2})?(\d{2})?(?:(\d{2})(\d{2})(\d{2})?)?(Z|[+-]\d{2}'?(?:\d{2})?)?")
 _XMP_TITLE = re.compile(rb"<dc:title>\s{0,200}<rdf:Alt>\s{0,200}<rdf:li[^>]{0,200}>([^<]{1,2000})</rdf:li>")
 _XMP_CREATED = re.compile(rb"<xmp:CreateDate>([^<]{4,40})<|xmp:CreateDate=\"([^\"]{4,40})\"")
@@ -18,19 +27,20 @@ _ITEM = re.compile(rb"<rdf:li[^>]{0,200}>([^<]{1,500})</rdf:li>")
 
 def pdf_properties(stream: BinaryIO, size: int) -> Properties:
     """The properties of a PDF; the dictionary takes precedence over the packet, because programs show it."""
-    import pypdfium2  # type: ignore[import-untyped]
+    import pypdfium2
 
     document = pypdfium2.PdfDocument(stream)
     try:
         info = {name: document.get_metadata_value(name)[:10_000] for name in document.METADATA_KEYS}
         language = _language(document)
+        front = _front_lines(document)
     finally:
         document.close()
     xmp = b"" if info["Title"].strip() and info["CreationDate"] else _find_xmp_packet(stream, size)
     title, created = _XMP_TITLE.search(xmp), _XMP_CREATED.search(xmp)
     words = re.split(r"[,;]", info["Keywords"]) if info["Keywords"] else []
     words += [_decode(word) for word in _ITEM.findall(_between(xmp, b"<dc:subject>", b"</dc:subject>", SUBJECTS))]
-    return clean_properties(
+    properties = clean_properties(
         title=info["Title"].strip() or (_decode(title[1]) if title else ""),
         authors=[info["Author"]],
         subject=info["Subject"],
@@ -40,6 +50,50 @@ def pdf_properties(stream: BinaryIO, size: int) -> Properties:
         modified=_to_iso_date(info["ModDate"]),
         language=language,
     )
+    return replace(properties, front=front)
+
+
+def _front_lines(document: pypdfium2.PdfDocument) -> tuple[SizedLine, ...]:
+    """The upright lines of the first page that has any text, with their sizes."""
+    from pypdfium2 import PdfiumError, raw
+
+    for number in range(min(FRONT_PAGES, len(document))):
+        try:
+            page = document[number]
+            height = page.get_height() or 1.0
+            textpage = page.get_textpage()
+            count = min(raw.FPDFText_CountChars(textpage), FRONT_CHARS)
+            codes = [raw.FPDFText_GetUnicode(textpage, index) for index in range(count)]
+            if sum(chr(code).isalpha() for code in codes if code < 0x110000) >= FRONT_LETTERS:
+                return tuple(_measure_lines(textpage, codes, height))[:MAX_LINES]
+        except PdfiumError:
+            return ()
+    return ()
+
+
+def _measure_lines(textpage: pypdfium2.PdfTextPage, codes: Sequence[int], height: float) -> Iterator[SizedLine]:
+    import ctypes
+
+    from pypdfium2 import raw
+
+    box = raw.FS_RECTF()
+    start = 0
+    for end, code in enumerate([*codes, ord("\n")]):
+        if code not in (10, 13):
+            continue
+        text = "".join(chr(code) for code in codes[start:end] if 32 <= code < 0xFFFE and not 0xD800 <= code < 0xE000)
+        letters = [index for index in range(start, end) if chr(min(codes[index], 0xFFFF)).isalnum()]
+        sampled = letters[:: max(1, len(letters) // _SAMPLES)]
+        start = end + 1
+        if not letters or abs(raw.FPDFText_GetCharAngle(textpage, letters[0])) > 0.1:
+            continue  # printed along the margin
+        boxes = []
+        for index in sampled:
+            if raw.FPDFText_GetLooseCharBox(textpage, index, ctypes.byref(box)):
+                boxes.append((abs(box.top - box.bottom), 1 - max(box.top, box.bottom) / height))
+        if boxes:
+            size, top = sorted(boxes)[len(boxes) // 2]
+            yield SizedLine(" ".join(text.split())[:LINE_LENGTH], size / height, top)
 
 
 def _language(document: object) -> str:

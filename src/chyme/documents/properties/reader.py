@@ -12,8 +12,9 @@ from typing import BinaryIO
 from chyme.digester import Source
 from chyme.files.extensions import ARCHIVES, DOCUMENTS, EML, EPUB, HTML, ODP, ODS, ODT, PDF, RTF, STRUCTURED_TEXTS
 from chyme.model import Kind
+from chyme.text.sized_lines import SizedLine
 
-PROPERTIES = 1  # raise it when other things are read, or read in another way
+PROPERTIES = 2  # raise it when other things are read, or read in another way
 LINE, TEXT, KEYWORD, MOST_KEYWORDS = 500, 2_000, 100, 30  # characters, and how many
 HEAD_BYTES = 256 * 1024  # of documents that have all metadata at their beginning
 
@@ -31,6 +32,7 @@ class Properties:
     created: str | None = None  # ISO 8601, as precise as given
     modified: str | None = None
     language: str | None = None  # as in `en`
+    front: tuple[SizedLine, ...] = ()  # the lines of a PDF's first page, with their sizes
 
 
 Reader = Callable[[BinaryIO, int], Properties]  # the file, its size

@@ -9,6 +9,7 @@ from chyme.text.common_words import general_words
 from chyme.text.markdown_blocks import BlockType
 from chyme.text.markdown_lines import shorten_text
 from chyme.text.sentences import word_count
+from chyme.text.sized_lines import SizedLine
 from chyme.understanding.classification.data_descriptions import TAB_SEPARATED, is_code, is_data, is_tabbed
 from chyme.understanding.classification.document_types import document_type_tags, title_names_type
 from chyme.understanding.classification.result import EVIDENCE_LENGTH, LOCAL, MAX_TAGS, Candidate, Classification
@@ -16,18 +17,26 @@ from chyme.understanding.classification.source_text import MAX_CHARS, SourceText
 from chyme.understanding.classification.summary_sentence import choose_sentence
 from chyme.understanding.dates.choice import choose_date
 from chyme.understanding.tags.topics import Topic, find_topics
-from chyme.understanding.titles.candidates import MIN_CONFIDENCE, Title, find_company, find_titles, text_comparison_key
-from chyme.understanding.titles.cleanup import comparison_key, same_words
+from chyme.understanding.titles.candidates import (
+    MIN_CONFIDENCE,
+    Title,
+    find_company,
+    find_titles,
+    first_line,
+    text_comparison_key,
+)
+from chyme.understanding.titles.cleanup import comparison_key, is_junk
 
 if TYPE_CHECKING:
     from chyme.documents.properties.reader import Properties
 
-RULES_VERSION = 2  # raise it when a rule changes the result
+RULES_VERSION = 3  # raise it when a rule changes the result
 _BEGINNING = 20_000  # characters read when only the title is wanted
 _TOPICS = 7
 _MAX_KEYWORDS = 5  # of the author's keywords that become tags
 _MANY_KEYWORDS = 15  # more than this are meant for search engines
 _KEYWORD_WORDS, _KEYWORD_LENGTH = 4, 40
+_SENDER_LENGTH = 60  # characters of the name of who wrote a bill
 _ENOUGH_TEXT = 60  # characters of text from which on the detected language beats the stated one
 
 
@@ -40,9 +49,13 @@ def classify_document_by_rules(
     language: str | None,
     language_confidence: float,
     dates: Sequence[Candidate] = (),
+    scanned: Sequence[SizedLine] = (),
 ) -> Classification:
-    """Classify a document. `texts` are the contents of its outputs by name, with its own text as FILE."""
-    source = read_source_text(texts, properties)
+    """Classify a document. `texts` are the contents of its outputs by name, with its own text as FILE.
+
+    `scanned` are the lines of its first page, if that was read from a picture.
+    """
+    source = read_source_text(texts, properties, scanned=scanned)
     if mime == "text/plain" and is_tabbed(source.text):
         mime = TAB_SEPARATED
     confidence: dict[str, float] = {}
@@ -66,7 +79,7 @@ def classify_document_by_rules(
         note("date", day.confidence, day.text)
     types = document_type_tags(source.text, _real_title(title), mime)
     bill_type = next((sort for sort, _ in types if sort in ("invoice", "receipt")), "")
-    sender = _find_sender(source, title, bill_type) if bill_type else ""
+    sender = _find_sender(source, bill_type) if bill_type else ""
     summary = choose_sentence(source, title_text, mime, code, bill_type, sender, day.date if day else "")
     if summary:
         note("summary", summary.confidence, summary.evidence)
@@ -127,17 +140,14 @@ def _real_title(title: Title | None) -> str | None:
     return title.text if title and title.where != "name" else None
 
 
-def _find_sender(source: SourceText, title: Title | None, bill_type: str) -> str:
-    """Who wrote a bill: the company in its letterhead, or its title line, unless that contains a number."""
+def _find_sender(source: SourceText, bill_type: str) -> str:
+    """Who wrote a bill: the company in its letterhead, or its first line, unless that contains a number."""
     company = find_company(source)
-    if company or title is None or title.where != source.where:
+    if company:
         return company
-    opens_text = same_words(title.text, source.blocks[0].text[: len(title.text)]) if source.blocks else False
-    return (
-        title.text
-        if opens_text and not title_names_type(title.text, bill_type) and not any(map(str.isdecimal, title.text))
-        else ""
-    )
+    first = first_line(source.text)
+    is_name = 0 < len(first) <= _SENDER_LENGTH and not any(map(str.isdecimal, first))
+    return first if is_name and not title_names_type(first, bill_type) and not is_junk(first) else ""
 
 
 def _choose_tags(

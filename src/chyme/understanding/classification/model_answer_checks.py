@@ -14,7 +14,7 @@ from chyme.text.language_codes import code_of
 from chyme.text.markdown_lines import shorten_text
 from chyme.text.model_output import plain_line, remove_invisible
 from chyme.text.sentences import sentences_of
-from chyme.text.topic_overlap import count_telling_words, is_in_another_language, is_off_topic, shares_words
+from chyme.text.topic_overlap import is_in_another_language, is_off_topic
 from chyme.text.unspaced_scripts import RUNS
 from chyme.understanding.classification.prompt_injection import follows_injection
 from chyme.understanding.classification.result import (
@@ -25,11 +25,12 @@ from chyme.understanding.classification.result import (
     Candidate,
     Classification,
 )
+from chyme.understanding.classification.shared_subject import count_significant_words, shares_subject
 from chyme.understanding.dates.candidates import find_dates
 from chyme.understanding.tags.names import split_tags
 from chyme.understanding.titles.cleanup import is_file_name, is_junk
 
-CHECKS_VERSION = 3  # raise it when a check changes the result
+CHECKS_VERSION = 4  # raise it when a check changes the result
 SURE = 0.8  # confidence from which on the rules' language wins over a model's
 CERTAIN = 0.9  # the same for the rules' date, which a mail's header or a page's metadata gives
 CAMERA = "exif"  # the source of a date that always wins
@@ -129,13 +130,13 @@ def _unrelated_fault(answer: ModelAnswer, question: ModelQuestion) -> str | None
     word may be a summary in itself: then a tag must be in the text.
     """
     title = plain_line(answer.title)
-    if not question.is_prose or shares_words(title, question.text, question.language):
+    if not question.is_prose or shares_subject(title, question.text, question.language):
         return None
     if is_in_another_language(title, question.language):
         return _off_topic(question)
-    if contains_words(title, question.text) or shares_words(title, _document_names(question), question.language):
+    if contains_words(title, question.text) or shares_subject(title, _document_names(question), question.language):
         return None
-    is_one_word = count_telling_words(title, question.language) == 1
+    is_one_word = count_significant_words(title, question.language) == 1
     return None if is_one_word and _tags_in_text(answer.tags[:MAX_ANSWER_TAGS], question) else _off_topic(question)
 
 
@@ -151,7 +152,7 @@ def _off_topic(question: ModelQuestion) -> str:
 
 def _tags_in_text(tags: Iterable[str], question: ModelQuestion) -> bool:
     """Whether any tag is in the text: a good one need not be, but it is unlikely that all of them are missing."""
-    return shares_words(" ".join(plain_line(tag[:EVIDENCE_LENGTH]) for tag in tags), question.text, question.language)
+    return shares_subject(" ".join(plain_line(tag[:EVIDENCE_LENGTH]) for tag in tags), question.text, question.language)
 
 
 def merge_with_rules(

@@ -10,6 +10,7 @@ from chyme.files.machine_names import is_machine_made, without_extension
 from chyme.pictures.captions_without_model import words_in
 from chyme.text.markdown_lines import shorten_text
 from chyme.text.sentences import word_count
+from chyme.text.sized_lines import SizedLine
 from chyme.understanding.classification.document_types import document_type_tags
 from chyme.understanding.classification.result import (
     EVIDENCE_LENGTH,
@@ -65,8 +66,9 @@ def classify_picture_by_rules(
     language: str | None = None,
     language_confidence: float = 0.0,
     dates: Sequence[Candidate] = (),
+    lines: Sequence[SizedLine] = (),
 ) -> Classification:
-    """Classify a picture from the contents of its outputs."""
+    """Classify a picture from the contents of its outputs; `lines` are those recognised in it, with their sizes."""
     details, caption_data = read_json(preview), read_json(caption)
     text = text_in(caption_data, "text")
     composed = caption_data.get("composed") is True
@@ -79,7 +81,9 @@ def classify_picture_by_rules(
 
     words = words_in(ocr or "")
     seen = any(content is not None for content in (preview, ocr, caption, objects))
-    title = _choose_title(details, ocr or "", text, composed, name if seen else "")  # unread: its name proves nothing
+    title = _choose_title(
+        details, ocr or "", text, composed, name if seen else "", lines
+    )  # unread: its name proves nothing
     if title:
         note("title", title.confidence, title.evidence)
     description = text_in(details, "description") or ("" if _PLAIN.match(text) else text)  # not just "A picture."
@@ -114,14 +118,16 @@ def own_picture_title(preview: str | None, ocr: str | None) -> str | None:
     return title.text if title else None
 
 
-def _choose_title(details: Json, ocr: str, caption: str, composed: bool, name: str) -> Title | None:
+def _choose_title(
+    details: Json, ocr: str, caption: str, composed: bool, name: str, lines: Sequence[SizedLine] = ()
+) -> Title | None:
     titles: list[Title] = []
     own = text_in(details, "title") or text_in(details, "description")
     stem = without_extension(name)
     if own and not is_file_name(own) and not same_words(own, stem):
         titles.append(Title(own, 0.85, "image-preview", own))
     if ocr:
-        from_text = find_titles(read_source_text({"image-ocr": ocr}), name, "image")
+        from_text = find_titles(read_source_text({"image-ocr": ocr}, scanned=lines), name, "image")
         is_short = word_count(words_in(ocr)) < _A_PAGE
         titles += [title for title in from_text if title.where != "name"][:1]
         if is_short and words_in(ocr) and word_count(words_in(ocr)) >= 2:

@@ -13,6 +13,7 @@ from chyme.model import Form, Upstream
 from chyme.text.digest_text import extract_text
 from chyme.text.markdown_blocks import Block, blocks_of
 from chyme.text.markdown_lines import strip_origin_line
+from chyme.text.sized_lines import SizedLine
 
 if TYPE_CHECKING:
     from chyme.documents.properties.reader import Properties
@@ -67,6 +68,7 @@ class SourceText:
     metadata: DocumentMetadata
     summary: str = ""  # of a recording
     whole: str = ""  # the whole text as it is, only for counting
+    front: Sequence[SizedLine] = ()  # the lines of the first page with their sizes, of PDFs and scans
 
     @property
     def spoken(self) -> bool:
@@ -74,16 +76,23 @@ class SourceText:
 
 
 def read_source_text(
-    texts: Mapping[str, str], properties: Properties | None = None, max_chars: int = MAX_CHARS
+    texts: Mapping[str, str],
+    properties: Properties | None = None,
+    max_chars: int = MAX_CHARS,
+    scanned: Sequence[SizedLine] = (),
 ) -> SourceText:
-    """Read the outputs of a file; content that is not in its promised form is ignored."""
+    """Read the outputs of a file; content that is not in its promised form is ignored.
+
+    `scanned` are the lines of a first page that was read from a picture.
+    """
     where = next((name for name in RUNNING_TEXTS if texts.get(name, "").strip()), "")
     text = running_text(where, texts.get(where, ""), max_chars)
     summary = strip_origin_line(texts.get("speech-recognition-summary", "")[:50_000])
     metadata = _read_metadata(texts, properties)
     if where == "doc-to-markdown" and not metadata.title:
         metadata = replace(metadata, title=_subject(texts[where]))
-    return SourceText(where, text, blocks_of(text), metadata, summary, texts.get(where, ""))
+    front = (properties.front if properties else ()) or scanned
+    return SourceText(where, text, blocks_of(text), metadata, summary, texts.get(where, ""), front)
 
 
 def running_text(where: str, content: str, max_chars: int = MAX_CHARS) -> str:

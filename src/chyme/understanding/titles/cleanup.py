@@ -9,6 +9,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 
+from chyme.text.common_words import general_words
 from chyme.text.function_words import empty_words
 from chyme.text.markdown_lines import shorten_text
 from chyme.text.unspaced_scripts import IDEOGRAPH, RUNS
@@ -23,12 +24,15 @@ _LEADERS = re.compile(
 _LEADER_MARKS = "._·…"
 _FILLED_IN = re.compile(r"[_.]{3,}")
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
+# Four letters that are rather a word than an abbreviation: farm, club, boat; not NASA.
+_PRONOUNCED = re.compile(r"[^\Waeiouy_]{1,2}[aeiou]{1,2}[^\Waeiouy_]{1,2}(?<=\w{4})")
 _LETTER = re.compile(r"[^\W\d_]")
 _DIGIT = re.compile(r"\d")
 _SEPARATORS = re.compile(r"[_]+|(?<=[^\W\d_]{2})-(?=\w)|(?<=\d)-(?=[^\W\d_])|\s+")  # not 2024-01-03, not W-2
 _MARKS = re.compile(r"[<>{}\[\]`|*#\\]+")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z][a-z])")
 _JUNK = WordList(__package__, "placeholders")
+WEEKDAYS = WordList(__package__, "weekdays")
 _PROGRAMS = re.compile(
     r"^(?:microsoft|ms)?\s*(?:office\s+)?(?:word|excel|powerpoint|outlook|publisher|visio|onenote)\s*(?:[-–:]\s*|$)",
     re.IGNORECASE,
@@ -46,14 +50,16 @@ _NUMBERED = re.compile(
     re.IGNORECASE,
 )
 _HEX = re.compile(r"^[\s{(]*(?:[0-9a-f]{8}-[0-9a-f-]{8,27}|[0-9a-f]{12,})[\s)}]*$", re.IGNORECASE)
-_UNFILLED = re.compile(r"<%|%>|\{\{|\}\}|\$\{|^\[[^\]]*\]$|^<[^>]*>$|\?{3,}|\ufffd")
+_ENCODED = re.compile(r"^(?=\S*[a-z])(?=\S*[A-Z])(?=\S*\d)[A-Za-z0-9+/=_-]{24,}$")  # base64, a key
+_UNFILLED = re.compile(r"<%|%>|^%[^%]*%$|\{\{|\}\}|\$\{|^\[[^\]]*\]$|^<[^>]*>$|\?{3,}|\ufffd")
 _ADDRESS = re.compile(r"^(?:https?://|www\.|file:|[a-z]:\\|/)\S*$", re.IGNORECASE)
 _SINGLE_RUN = re.compile(r"^(?=.*[_\d])[\w.+-]+$")  # a file name or an identifier: one run with digits or underscores
 _COMPANY = re.compile(
     r"(?:^|\s)(?:GmbH(?: & Co\.? KG)?|AG|KG|OHG|UG|mbH|e\. ?K\.?|e\. ?V\.?|Ltd\.?|Limited|Inc\.?|LLC|LLP|PLC|Corp\.?"
     r"|Co\.|Pty|S\.? ?L\.?(?:U\.?)?|S\. ?A\.?|SARL|SAS|S\. ?[rR]\. ?[lL]\.?|S\.? ?p\.? ?A\.?|B\.? ?V\.?|N\.V\.?|AB|Oyj?"
-    r"|ApS|A/S|Lda\.?|s\.r\.o\.?|d\.o\.o\.?|[Ss]p\. z o\.?o\.?)$"
+    r"|ApS|A/S|(?i:sdn\.? ?bhd|bhd|pte|pvt)\.?|S/B|Lda\.?|s\.r\.o\.?|d\.o\.o\.?|[Ss]p\. z o\.?o\.?)$"
 )
+_REGISTERED = re.compile(r"\s*\([\w .:/-]{0,14}\d[\w .:/-]{0,14}\)$")  # its number behind the name
 # Lines above the name of the addressee.
 _ADDRESSEE = re.compile(
     r"(?:bill|ship|sold|invoice)[ -]?(?:ed )?to\b|(?:to|an|für|customer|client|cliente|kunde|klant)\W*$"
@@ -96,7 +102,7 @@ def clean_title(text: str, around: str, site: str = "") -> str:
     if site and len(line) > len(site) + 8 and line.casefold().endswith(site.casefold()):
         line = line[: -len(site)].rstrip(" |-–—·:»")
     line = line.strip(" \t*_#|=~^<>·•-–—").rstrip(":;,")
-    return shorten_text(_to_normal_case(line, around), TITLE_LENGTH)
+    return shorten_text(to_normal_case(line, around), TITLE_LENGTH)
 
 
 def _is_all_capitals(words: Sequence[str]) -> bool:
@@ -104,7 +110,7 @@ def _is_all_capitals(words: Sequence[str]) -> bool:
     return sum(word.isupper() for word in long_words) > 0.8 * len(long_words)
 
 
-def _to_normal_case(line: str, text: str) -> str:
+def to_normal_case(line: str, text: str) -> str:
     """A title in capitals in normal case, as its words occur elsewhere in the text; abbreviations stay."""
     words = _WORD.findall(line)
     if len(words) < 2 or len(line) < 10 or not _is_all_capitals(words) or RUNS.search(line):
@@ -113,6 +119,8 @@ def _to_normal_case(line: str, text: str) -> str:
     known = {
         word.casefold() for word in _WORD.findall(text[:_BEGINNING]) if word.casefold() in wanted and not word.isupper()
     }
+    common = general_words("en")
+    shown = {"inc": "Inc", "ltd": "Ltd", "corp": "Corp", "co": "Co", "v": "v", "vs": "vs", "et": "et", "al": "al"}
     small = empty_words("en") | empty_words("de") | empty_words("fr") | empty_words("es")
     first = True
 
@@ -120,9 +128,16 @@ def _to_normal_case(line: str, text: str) -> str:
         nonlocal first
         word, plain = match[0], match[0].casefold()
         is_first, first = first, False
+        if line[match.start() - 1 : match.start()] == "(" and len(word) < 5 and plain not in known:
+            return word  # an abbreviation
+        if plain in shown and not is_first:
+            return shown[plain]
+        if len(word) == 1 and plain not in "aeoyà":
+            return word  # an initial
         if plain in small and len(word) < 5:
             return word.capitalize() if is_first else word.lower()
-        return word.capitalize() if plain in known or len(word) > 4 else word
+        is_word = len(word) > 4 or plain in known or plain in common or _PRONOUNCED.fullmatch(plain) is not None
+        return word.capitalize() if is_word else word
 
     return _WORD.sub(fix_case, line)
 
@@ -163,14 +178,15 @@ def is_junk(title: str, generator: str = "") -> bool:
         return True
     if letters < 0.4 * len(line.replace(" ", "")):
         return True
-    if any(pattern.match(line) for pattern in (_NUMBERED, _HEX, _ADDRESS)):
+    if any(pattern.match(line) for pattern in (_NUMBERED, _HEX, _ADDRESS, _ENCODED)):
         return True
     return _UNFILLED.search(line) is not None
 
 
 def is_company(line: str) -> bool:
     """Whether a line ends like the name of a company."""
-    return len(line) <= _NAME_LENGTH and ":" not in line and _COMPANY.search(line) is not None
+    name = _REGISTERED.sub("", line)
+    return len(name) <= _NAME_LENGTH and ":" not in name and _COMPANY.search(name) is not None
 
 
 def is_log_line(line: str) -> bool:
