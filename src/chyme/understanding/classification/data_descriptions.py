@@ -91,6 +91,12 @@ def describe_table(table: Table) -> str:
     return f"A table of {size}{_listing(table.names)}."
 
 
+def describe_rows(table: Table) -> str:
+    """`340 rows of name, price`, or the size alone if the columns have no names."""
+    rows = _count_of(table.rows, "row")
+    return f"{rows}{_listing(table.names, ' of ')}" if table.names else f"{rows} and {_count_of(table.columns, 'column')}"
+
+
 def parse_delimited_table(text: str) -> Table | None:
     """The table in a text with commas, semicolons, tabs or bars between the cells."""
     lines = [line for line in text[:MAX_CHARS].split("\n", 60)[:60] if line.strip()]

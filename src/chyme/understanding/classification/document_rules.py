@@ -13,8 +13,9 @@ from chyme.understanding.classification.data_descriptions import TAB_SEPARATED, 
 from chyme.understanding.classification.document_types import document_type_tags, title_names_type
 from chyme.understanding.classification.result import EVIDENCE_LENGTH, LOCAL, MAX_TAGS, Candidate, Classification
 from chyme.understanding.classification.source_text import MAX_CHARS, SourceText, read_source_text
-from chyme.understanding.classification.summary_sentence import choose_sentence
+from chyme.understanding.classification.summary_sentence import SUBTITLES, choose_sentence
 from chyme.understanding.dates.choice import choose_date
+from chyme.understanding.summaries.composition import DocumentFacts
 from chyme.understanding.tags.topics import Topic, find_topics
 from chyme.understanding.titles.candidates import MIN_CONFIDENCE, Title, find_company, find_titles, text_comparison_key
 from chyme.understanding.titles.cleanup import comparison_key, same_words
@@ -22,7 +23,7 @@ from chyme.understanding.titles.cleanup import comparison_key, same_words
 if TYPE_CHECKING:
     from chyme.documents.properties.reader import Properties
 
-RULES_VERSION = 2  # raise it when a rule changes the result
+RULES_VERSION = 3  # raise it when a rule changes the result
 _BEGINNING = 20_000  # characters read when only the title is wanted
 _TOPICS = 7
 _MAX_KEYWORDS = 5  # of the author's keywords that become tags
@@ -56,8 +57,9 @@ def classify_document_by_rules(
     if chosen_language:
         note("language", *chosen_language[1:])
     code = chosen_language[0] if chosen_language else None
-    topics = find_topics(source.blocks, None, code, 3) if source.spoken else []
-    title = _choose_title(source, name, mime, properties, topics)
+    is_spoken = source.spoken or mime in SUBTITLES
+    topics = find_topics(source.blocks, None, code, 3) if is_spoken else []
+    title = _choose_title(source, name, mime, properties, topics if source.spoken else ())
     if title:
         note("title", title.confidence, title.evidence)
     title_text = title.text if title else None
@@ -65,9 +67,18 @@ def classify_document_by_rules(
     if day:
         note("date", day.confidence, day.text)
     types = document_type_tags(source.text, _real_title(title), mime)
-    bill_type = next((sort for sort, _ in types if sort in ("invoice", "receipt")), "")
-    sender = _find_sender(source, title, bill_type) if bill_type else ""
-    summary = choose_sentence(source, title_text, mime, code, bill_type, sender, day.date if day else "")
+    facts = DocumentFacts(
+        title_text,
+        mime,
+        code,
+        [sort for sort, _ in types],
+        _find_sender(source, title, types),
+        properties.author if properties else "",
+        day.date if day and day.where == source.where else "",
+        _real_title(title) is not None,
+        [topic.tag for topic in topics],
+    )
+    summary = choose_sentence(source, facts)
     if summary:
         note("summary", summary.confidence, summary.evidence)
     tags = _choose_tags(source, title, mime, code, types)
@@ -127,8 +138,11 @@ def _real_title(title: Title | None) -> str | None:
     return title.text if title and title.where != "name" else None
 
 
-def _find_sender(source: SourceText, title: Title | None, bill_type: str) -> str:
-    """Who wrote a bill: the company in its letterhead, or its title line, unless that contains a number."""
+def _find_sender(source: SourceText, title: Title | None, types: Sequence[tuple[str, float]]) -> str:
+    """Who wrote a bill or a letter: the company in its letterhead; of a bill also its title line without a number."""
+    bill_type = next((sort for sort, _ in types if sort in ("invoice", "receipt")), "")
+    if not bill_type:
+        return find_company(source) if any(sort == "letter" for sort, _ in types) else ""
     company = find_company(source)
     if company or title is None or title.where != source.where:
         return company
