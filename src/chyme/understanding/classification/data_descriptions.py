@@ -14,7 +14,7 @@ _MAX_CELL = 50  # average characters of a cell above which it is no table but a 
 _ROW = re.compile(r"^[ \t]*\|.*\|[ \t]*$", re.MULTILINE)
 _RULE = re.compile(r"^[\s|:+-]+$")
 _NUMBER = re.compile(r"^[\s\d.,:%$€£¥/+()-]*$")
-_MARKUP = re.compile(r"[*_`\\]+|<[^<>]{0,80}>")
+_MARKUP = re.compile(r"[*`\\]+|__+|<[^<>]{0,80}>")
 _CODE = {
     "text/x-python": "Python", "text/javascript": "JavaScript", "text/x-typescript": "TypeScript",
     "text/x-shellscript": "shell", "text/css": "CSS", "text/x-scss": "SCSS", "text/x-c": "C", "text/x-c++": "C++",

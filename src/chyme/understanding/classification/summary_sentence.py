@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from chyme.model import Segment
-from chyme.text.markdown_blocks import blocks_of
+from chyme.text.markdown_blocks import Block, blocks_of
 from chyme.text.markdown_lines import shorten_text
 from chyme.text.sentences import sentences_of, word_count
 from chyme.understanding.classification.data_descriptions import (
@@ -18,7 +18,7 @@ from chyme.understanding.classification.data_descriptions import (
 )
 from chyme.understanding.classification.result import SUMMARY_LENGTH
 from chyme.understanding.classification.source_text import SourceText
-from chyme.understanding.summaries.candidates import Candidate, read_candidates
+from chyme.understanding.summaries.candidates import Candidate, read_candidates, separate_short_lines
 from chyme.understanding.summaries.composition import (
     Composed,
     DocumentFacts,
@@ -39,7 +39,10 @@ _MIN_WORDS = 5  # words of a sentence that may serve as a summary
 _SHORT_WORDS = 8  # a shorter sentence is joined with the next one
 _MAX_COUNTED = 5_000_000  # characters in which rows are counted
 _USABLE, _STRONG = 1.6, 3.0  # weights from which a sentence says enough, and says more than a description
+_FIRST_BLOCKS = 40  # blocks in which the rest of a description that was cut is looked for
 _SURE = 0.5  # confidence from which a description beats a sentence that is only usable
+_LINES = ("text/plain", "application/pdf")  # texts in which a line may be a heading without being marked as one
+_HEAD = 20_000  # characters in which such lines are looked for
 SUBTITLES = ("text/vtt", "application/x-subrip")
 _ENDED = re.compile(r"[.!?…。！？][\"'”»’)\]」』]{0,3}$")
 _CUT = re.compile(r"\s?(?:\.\.\.|…|\[\.\.\.\]|\[…\])$")
@@ -69,6 +72,9 @@ def choose_sentence(source: SourceText, facts: DocumentFacts) -> SummarySentence
     if structure and structure.confidence > _SURE:
         return _composed(structure)
     found = _choose(source, facts)
+    if found and facts.mime in MAILS:
+        structure = describe_mail(source.whole, facts.mime, found[0])
+        return _composed(structure) if structure else _quoted(*found)
     if found and (found[1] >= _STRONG or not (structure or facts.is_structured)):
         return _quoted(*found)
     described = structure or describe_outline(source, facts)
@@ -91,7 +97,7 @@ def _from_description(source: SourceText, facts: DocumentFacts) -> SummarySenten
     description = _first_sentence(source.metadata.description)
     if not description or same_words(description, facts.title or "") or is_filler(description):
         return None
-    return SummarySentence(_complete(description, source.text), 0.75, source.metadata.description)
+    return SummarySentence(_complete(description, " ".join(block.text for block in source.blocks[:_FIRST_BLOCKS])), 0.75, source.metadata.description)
 
 
 def _complete(description: str, text: str) -> str:
@@ -141,8 +147,9 @@ def _describe_structure(source: SourceText, facts: DocumentFacts) -> Composed | 
 
 def _choose(source: SourceText, facts: DocumentFacts) -> tuple[str, float] | None:
     """The sentence that says best what the document is or does, and its weight."""
-    is_mail = facts.mime in MAILS
-    blocks = blocks_of(written_text(source.text)) if is_mail else source.blocks
+    blocks = _prose_blocks(source, facts.mime)
+    if is_filler(" ".join(block.text for block in blocks[:20])[:2_000]):
+        return None
     candidates = [
         candidate
         for candidate in read_candidates(blocks, facts.title, facts.language)
@@ -156,6 +163,18 @@ def _choose(source: SourceText, facts: DocumentFacts) -> tuple[str, float] | Non
         if not _is_flattened(candidate.text, source.text):
             return _join_short(candidate, facts.language), weight
     return None
+
+
+def _prose_blocks(source: SourceText, mime: str) -> Sequence[Block]:
+    """The blocks of what was written: of a mail without quotes, of lines without the short ones above a paragraph."""
+    if mime in MAILS:
+        return blocks_of(written_text(source.text))
+    if mime in _LINES:
+        head = source.text[:_HEAD]
+        separated = separate_short_lines(head)
+        if separated != head:
+            return blocks_of(separated)
+    return source.blocks
 
 
 def _join_short(candidate: Candidate, language: str | None) -> str:

@@ -18,12 +18,15 @@ MAX_CANDIDATES = 90  # sentences that are weighed
 _MAX_BLOCKS = 1_500  # blocks that are read
 _MAX_CHARS = 40_000  # characters of the blocks that are read
 _MAX_JOINED = 3_000  # characters of a paragraph joined from torn pieces
+_PARAGRAPH_LINE, _SHORT_LINE = 55, 0.6  # characters of a line of a paragraph, and the share that a short line has
 _PROSE_ROW = 30  # words from which on a row of a table may be a paragraph laid out in a table
 _OPEN_LENGTH, _LINE_LENGTH = 30, 45  # characters of a piece that ends with a small word, and of a wrapped line
 _TORN_SEAMS, _TORN_SHARE = 6, 0.15  # seams that show that every line became a paragraph of its own
 _ENDED = re.compile(r"[.!?…:;。！？：；؟।][\"'”»’)\]」』*]{0,3}$")
 _SECTION_NUMBER = re.compile(r"^(?:\d{1,2}(?:\.\d{1,2}){0,3}\.?|[IVX]{1,5}\.|[A-Z]\.|§\s*\d+)\s+")
 _SECTION_LABEL = re.compile(r"^([^\W\d_][^.:—–\n]{2,30}?)\s?(?:[.:—–]|--)\s?(?=\S)")
+_HYPHENATED = re.compile(r"\b([^\W\d_]{2,})[-‐] (?!(?:and|or|und|oder|bis|et|y|e|en|to) )([a-zäöüß]{2,})")
+_PAGE_NUMBER = re.compile(r"^\d{1,4}\s+|\s+\d{1,4}$")
 _SECTIONS = WordList(__package__, "sections")
 _POINT = "\u2024"  # replaces the point of an abbreviation while the text is split into sentences
 _STARTERS = "The|This|It|In|We|A|An|On|By|He|She|They|For|As|At|To|That|These|Its|Our|If|When|After|Der|Die|Das|Ein|Wir|Es"
@@ -52,13 +55,13 @@ def read_candidates(blocks: Sequence[Block], title: str | None, language: str | 
     """The first sentences of a document, without those of sections that never say what it is about."""
     found: list[Candidate] = []
     section = ""
-    for block in _join_torn_blocks(_readable_blocks(blocks), language):
+    for block in _join_torn_blocks(_readable_blocks(blocks, title or ""), language):
         is_heading = block.sort is BlockType.HEADING
         named = _name_section(block.text) if is_heading or len(block.text) <= 40 else None
         if is_heading or named is not None:
             section = named or ("" if section != "lead" or is_heading else section)
             continue
-        if section == "skipped" or same_words(block.text, title or ""):
+        if section == "skipped":
             continue
         text, label = _strip_label(block.text)
         found += _split(text, label or section, block.sort is not BlockType.PARAGRAPH)
@@ -67,12 +70,35 @@ def read_candidates(blocks: Sequence[Block], title: str | None, language: str | 
     return found[:MAX_CANDIDATES]
 
 
-def _readable_blocks(blocks: Sequence[Block]) -> list[Block]:
+def separate_short_lines(text: str) -> str:
+    """The text with an empty line after a short line that stands above a paragraph: a label, a name, an address."""
+    lines = text.split("\n")
+    separated: list[str] = []
+    for number, line in enumerate(lines):
+        separated.append(line)
+        following = lines[number + 1] if number + 1 < len(lines) else ""
+        if (
+            line
+            and len(following) >= _PARAGRAPH_LINE
+            and len(line) < _SHORT_LINE * len(following)
+            and following[0].isupper()
+            and line[:1].isalnum()
+            and not _ENDED.search(line)
+            and line[-1] not in ",-|"
+            and line.rpartition(" ")[2].lower() not in function_words("en")
+        ):
+            separated.append("")
+    return "\n".join(separated)
+
+
+def _readable_blocks(blocks: Sequence[Block], title: str) -> list[Block]:
     readable: list[Block] = []
     remaining = _MAX_CHARS
     for block in blocks[:_MAX_BLOCKS]:
         if block.sort is BlockType.MENU or (block.sort is BlockType.ASIDE and word_count(block.text) < _PROSE_ROW):
             continue
+        if title and len(block.text) < len(title) + 12 and same_words(_PAGE_NUMBER.sub("", block.text), title):
+            continue  # the title, or a running head
         readable.append(block)
         remaining -= len(block.text)
         if remaining <= 0:
@@ -137,6 +163,8 @@ def _strip_label(text: str) -> tuple[str, str]:
 
 
 def _split(text: str, section: str, is_item: bool) -> Iterator[Candidate]:
+    if "- " in text:
+        text = _HYPHENATED.sub(r"\1\2", text)
     protected = _ABBREVIATED.sub(lambda match: match[0].replace(".", _POINT), text)
     sentences = [
         sentence.text.replace(_POINT, ".") for sentence in sentences_of([Segment(0.0, 0.0, protected)], [protected])

@@ -24,13 +24,16 @@ _MONTHS = (
 )
 _PHRASES = {"minutes": "Minutes", "cv": "A CV", "faq": "An FAQ", "e-mail": "An e-mail"}
 _NO_KINDS = frozenset({"table", "source code", "calendar", "contact", "recording", "spreadsheet", "screenshot", "scan"})
-_STRUCTURED = frozenset({"invoice", "receipt", "minutes", "recipe", "cv", "form", "contract", "presentation", "order"})
+_STRUCTURED = frozenset({"invoice", "receipt", "minutes", "recipe", "cv", "form", "contract", "presentation", "order", "book"})
+_NO_SUBJECT = frozenset({"invoice", "receipt", "cv"})  # their titles are names and numbers
+_JOINED_LENGTH = 330
 _SHEET = re.compile(r"^## +(\S[^\n]{0,100})$", re.MULTILINE)
+_UNNAMED_SHEET = re.compile(r"^(?:sheet|tabelle|feuil|hoja|foglio|blad|planilha|лист|シート|工作表)\s?\d*$", re.IGNORECASE)
 _CUE = re.compile(r"(?:(\d{1,3}):)?(\d{1,2}):(\d{2})[.,]\d{1,3} -->")
 _BLANK = re.compile(r"_{3,}|\.{6,}|[☐□]|\[ \]")
 _LABEL = re.compile(r"([^\W\d_][^:_|\n.☐□\[\]]{2,40}?)\s*:?\s*(?:\\?_){3,}|^[*\s|-]*([^\W\d_][^:_|\n.]{2,40}):[*\s|_\\]*$", re.MULTILINE)
 _MIN_BLANKS = 5
-_NUMBERING = re.compile(r"^(?:(?:\d{1,2}(?:\.\d{1,2}){0,3}|[IVX]{1,5}|[A-Z])[.)]?|§\s*\d+|[◦•▪–—*-])\s+(?=\S)")
+_NUMBERING = re.compile(r"^(?:(?:\d{1,2}(?:\.\d{1,2}){0,3}|[IVX]{1,5})[.)]?|[A-Z][.)]|§\s*\d+|[◦•▪–—*-])\s+(?=\S)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +82,7 @@ def describe_sheets(markdown: str, facts: DocumentFacts) -> Composed | None:
     names = parts[1::2]
     tables = [(name, table) for name, part in zip(names, parts[2::2], strict=True) if (table := _table_of(part))]
     if len(names) > 1:
-        usable = [name for name in names if not is_junk(name)]
+        usable = [name for name in names if not _UNNAMED_SHEET.match(name)]
         listing = f": {_join_names(usable)}" if usable else ""
         largest = max((table for _, table in tables), key=lambda table: table.rows, default=None)
         size = f"; the largest has {describe_rows(largest)}" if largest else ""
@@ -87,13 +90,13 @@ def describe_sheets(markdown: str, facts: DocumentFacts) -> Composed | None:
     table = tables[0][1] if tables else _table_of(markdown)
     if table is None:
         return None
-    name = table.caption or (names[0] if names and not is_junk(names[0]) else "")
+    name = table.caption or (names[0] if names and not _UNNAMED_SHEET.match(names[0]) else "")
     called = f" “{shorten_text(name, _NAME_LENGTH)}”" if name else ""
     return Composed(f"A spreadsheet{called} with {describe_rows(table)}.", 0.7)
 
 
-def describe_mail(whole: str, mime: str) -> Composed | None:
-    """`An e-mail from Ada Winter to Jürgen Brandt about “Window repair”.`"""
+def describe_mail(whole: str, mime: str, sentence: str = "") -> Composed | None:
+    """`An e-mail from Ada Winter to Jürgen Brandt about “Window repair”: The glazier comes on Monday.`"""
     if mime == MAILBOX:
         subjects = subjects_of(whole)
         names = tuple(dict.fromkeys(subjects))
@@ -102,18 +105,25 @@ def describe_mail(whole: str, mime: str) -> Composed | None:
     header = read_header(whole)
     if mime not in MAILS or not (header.sender or header.subject):
         return None
-    others = len(header.recipients) - 2
-    to = " and ".join(header.recipients[:2]) if others < 1 else f"{header.recipients[0]} and {others + 1} others"
-    about = f" about “{shorten_text(header.subject, 120)}”" if _LETTER.search(header.subject) else ""
-    files = header.attachments
-    attached = (
-        f", with the attachment {shorten_text(files[0], _NAME_LENGTH)}"
-        if len(files) == 1
-        else f", with {len(files)} attachments"
-        if files
-        else ""
-    )
-    return Composed(f"An e-mail{_from(header.sender)}{f' to {to}' if to else ''}{about}{attached}.", 0.5)
+    to = _name_recipients([person for person in header.recipients if person != header.sender])
+    about = f" about {_quote(header.subject)}" if _LETTER.search(header.subject) else ""
+    text = f"An e-mail{_from(header.sender)}{to}{about}"
+    joined = f"{text}: {sentence}"
+    if sentence and len(joined) <= _JOINED_LENGTH:
+        return Composed(joined, 0.6)
+    return Composed(f"{text}{_name_files(header.attachments)}.", 0.5)
+
+
+def _name_recipients(people: Sequence[str]) -> str:
+    if not people:
+        return ""
+    return f" to {' and '.join(people)}" if len(people) < 3 else f" to {people[0]} and {len(people) - 1} others"
+
+
+def _name_files(names: Sequence[str]) -> str:
+    if not names:
+        return ""
+    return f", with the attachment {names[0]}" if len(names) == 1 else f", with {len(names)} attachments"
 
 
 def describe_subtitles(whole: str, facts: DocumentFacts) -> Composed | None:
@@ -147,14 +157,14 @@ def describe_outline(source: SourceText, facts: DocumentFacts) -> Composed | Non
     names = _headings(source, facts)
     form = _describe_form(facts)
     known = f"{_from(facts.sender or (facts.author if facts.kind == 'book' else ''), facts)}{_of(facts.day)}"
-    if facts.kind and (known or _about(facts, facts.kind)):
+    if facts.kind and (known or _about(facts, facts.kind) or len(names) > 1):
         parts = f": {_join_names(names, '; ')}" if len(names) > 1 else ""
         return Composed(f"{form}{known}{_about(facts, facts.kind)}{parts}.", 0.5)
     if len(names) > 1:
         return Composed(f"{form}{known} about {'; '.join(names[:_MAX_NAMED])}.", 0.3)
     texts = [block.text for block in source.blocks[:20] if block.sort is not BlockType.MENU]
     if texts and is_filler(" ".join(texts)[:2_000]):
-        return Composed(f"{form} of placeholder text (lorem ipsum).", 0.5)
+        return Composed("Placeholder text (lorem ipsum).", 0.5)
     words = [
         text
         for text in texts
@@ -203,11 +213,15 @@ def _of(day: str) -> str:
 
 
 def _about(facts: DocumentFacts, kind: str) -> str:
-    """`about “Window repair”`, unless there is no title or it only names the kind."""
+    """`about “Window repair”`, unless there is no title or it says nothing more than the kind."""
     title = facts.title or ""
-    if not title or not facts.is_named or same_words(title, kind) or is_junk(title):
+    if not title or not facts.is_named or kind in _NO_SUBJECT or same_words(title, kind) or is_junk(title):
         return ""
-    return f" called “{title}”" if kind in title.lower() or kind == "book" else f" about “{title}”"
+    return f" {'called' if kind in title.lower() or kind == 'book' else 'about'} {_quote(title)}"
+
+
+def _quote(text: str) -> str:
+    return f"“{shorten_text(text, 120).rstrip('.')}”"
 
 
 def _table_of(markdown: str) -> Table | None:

@@ -13,6 +13,8 @@ _FIELD = re.compile(r"\*\*([A-Z][A-Za-z-]{1,20})(?::\*\*|\*\*:) ?")
 _MAX_HEADER = 40  # lines
 _ADDRESS = re.compile(r"\s*<[^<>]*>|\s*\([^()]*@[^()]*\)|^\"|\"(?=\s|$)|mailto:")
 _ATTACHMENTS = re.compile(r"^(?:Attachments:|## )", re.MULTILINE)
+_LISTED = re.compile(r"^Attachments:[ \t]*\n\s*?((?:[ \t]*[-*]?[ \t]?\S[^\n]{0,200}\n?){1,20})", re.MULTILINE)
+_SIZE = re.compile(r"\s\(\d[\d.,]* ?[KMG]?i?B\)$")
 _QUOTED = re.compile(
     r"^(?:>|-{2,} ?(?:original message|forwarded|ursprüngliche nachricht|message d'origine|mensaje original)"
     r"|_{10,}|begin forwarded message|(?:on|am|le|el|il|op|em) .{5,120}(?:wrote|schrieb|écrit|escribió|scritto|schreef|escreveu)"
@@ -49,13 +51,13 @@ def read_header(text: str) -> MailHeader:
             fields.setdefault(field[1].lower(), " ".join(line[field.end() :].split()))
         elif line.strip():
             break
-    listed = re.search(r"^Attachments:\s*\n((?:\s*[-*]? ?\S[^\n]{0,200}\n?){1,20})", text, re.MULTILINE)
-    names = tuple(line.strip(" -*\t") for line in listed[1].split("\n") if line.strip(" -*\t")) if listed else ()
+    listed = _LISTED.search(text)
+    names = [line.strip(" -*\t") for line in listed[1].split("\n") if line.strip(" -*\t")] if listed else []
     return MailHeader(
         _name_person(fields.get("from", "")),
         tuple(filter(None, (_name_person(person) for person in _split_people(fields.get("to", ""))))),
-        fields.get("subject", ""),
-        tuple(re.sub(r"\s\(\d[\d.,]* ?[KMG]?i?B\)$", "", name) for name in names),
+        _REPLIES.sub("", fields.get("subject", "")).replace("\ufffd", "").strip(),
+        tuple(_SIZE.sub("", name) for name in names if "/" not in name and not name.endswith(".p7s")),
     )
 
 
@@ -88,5 +90,5 @@ def _split_people(line: str) -> list[str]:
 
 
 def _name_person(person: str) -> str:
-    plain = _ADDRESS.sub("", person).strip(" \"'")
+    plain = _ADDRESS.sub("", person).replace("\ufffd", "").strip(" \"'")
     return plain or person.strip(" <>\"'")

@@ -9,9 +9,11 @@ from chyme.text.function_words import function_words, words_in
 from chyme.text.sentences import word_count
 from chyme.text.unspaced_scripts import RUNS
 from chyme.text.word_lists import WordList
+from chyme.understanding.summaries.self_reference import names_document
 
 _MIN_WORDS, _MAX_WORDS = 5, 110
 _ENDED = re.compile(r"[.!?…。！？؟।][\"'”»’)\]」』]{0,3}$")
+_BRACKET = re.compile(r"[()]")
 _LETTER = re.compile(r"[^\W\d_]")
 _SPLIT_WORDS = re.compile(r"\b\w\b \b\w\b \b\w\b")
 _INITIALS = re.compile(r"\b[A-Z]\.(?! ?[A-Z][a-z]{2})")
@@ -23,7 +25,7 @@ _SALUTATION = re.compile(
 )
 _NO_SENTENCE = re.compile(
     r"^[\[{=<|\\@#/&]|-{4,}|={4,}|<<<|>>>|_{3,}|\.{4,}|…{2,}|\]\(|https?://|www\.|\\[a-z]+[{\\]|[{}]|::|\(\)|=>|\);|//"
-    r"|\S+=\S+|[☐☑☒□■]|\[[ xX]?\]|[\ufffd\ue000-\uf8ff]|=[0-9A-F]{2}\b|\b[a-z]+_[a-z_]+\(|x000d|\^|\$\\|\\$"
+    r"|\S+=\S+|[☐☑☒□■]|\[[ xX]?\]|[©∈⊆∩∅⇔∀∃∑∫≤≥≈√∞\ufffd\ue000-\uf8ff]|=[0-9A-F]{2}\b|\b[a-z]+_[a-z_]+\(|x000d|\^|\$\\|\\$"
 )
 _CAPTION = re.compile(
     r"^(?:figures?|figs?\.|tables?|tab\.|abb(?:ildung)?\.?|tabelle|chart|exhibit|plate|photo|image|picture|source|quelle"
@@ -46,7 +48,7 @@ _CONTACT = re.compile(
     re.IGNORECASE,
 )
 _AMOUNT = re.compile(r"(?<![\d.,])\d{1,3}(?:[.,' ]?\d{3}){0,3}[.,]\d\d(?![\d.,]*\d)|[€$£¥]\s?\d")
-_FEW_AMOUNTS, _FEW_NUMBERS = 3, 0.3
+_FEW_AMOUNTS, _FEW_NUMBERS, _FEW_QUOTES = 3, 0.3, 6
 _TORN = re.compile(r"^[,;:.!?)\]”»%-]|^(?:and|or|of|which|that|und|oder)\b(?![^,]*,)|[,;(\[-]$")
 _ODD_WORD = re.compile(r"[a-z]{2}[A-Z]{2}|[a-z][A-Z][a-z]+[A-Z]|\d[a-z]\d|[a-z]\d[a-z]|[^\W\d_][|\\~^][^\W\d_]|[¬¦§¶]{2}")
 _REFUSED, _FILLER = WordList(__package__, "refused_phrases"), WordList(__package__, "filler_text")
@@ -75,13 +77,19 @@ def is_complete(sentence: str) -> bool:
     """Whether a sentence has its beginning and its end."""
     if not _ENDED.search(sentence) or sentence[0].islower() or _TORN.search(sentence):
         return False
-    return sentence.count(")") <= sentence.count("(") and sentence.count("(") - sentence.count(")") < 1
+    depth = 0
+    for mark in _BRACKET.findall(sentence):
+        depth += 1 if mark == "(" else -1
+        if depth < 0:
+            return False
+    return depth == 0
 
 
 def has_refused_phrase(sentence: str) -> bool:
     """Whether it is a notice: of a mail, a licence or a web page, or it only points elsewhere."""
     plain = f" {_PLAIN.sub(' ', sentence.lower())} "
-    return any(phrase in plain for phrase in _refused_phrases())
+    sections = ("mail", "licence") if names_document(sentence) else ("mail", "licence", "web", "place")
+    return any(phrase in plain for name in sections for phrase in _refused_phrases(name))
 
 
 def is_filler(text: str) -> bool:
@@ -91,8 +99,8 @@ def is_filler(text: str) -> bool:
 
 
 @cache
-def _refused_phrases() -> tuple[str, ...]:
-    return tuple(f" {phrase}" for name in _REFUSED.sections for phrase in _REFUSED.phrases(name))
+def _refused_phrases(name: str) -> tuple[str, ...]:
+    return tuple(f" {phrase}" for phrase in _REFUSED.phrases(name))
 
 
 def _is_noise(sentence: str, words: int) -> bool:
@@ -104,6 +112,7 @@ def _is_noise(sentence: str, words: int) -> bool:
         or _SPLIT_WORDS.search(sentence) is not None
         or len(_CONTACT.findall(sentence)) > 1
         or len(_FIELD.findall(sentence)) > 1
+        or sentence.count('"') > _FEW_QUOTES
         or len(_AMOUNT.findall(sentence)) >= _FEW_AMOUNTS
         or sum(map(str.isdecimal, sentence)) > _FEW_NUMBERS * letters
         or len(_ODD_WORD.findall(sentence)) > max(1, words // 12)

@@ -24,10 +24,20 @@ _CLAUSE = re.compile(
 )
 
 
+_LABEL = re.compile(r"^(?:[A-ZÄÖÜ][\w.'’-]+(?: [A-ZÄÖÜ]?[\w.'’-]+){0,2}):\s+(?=[A-ZÄÖÜÉ])")
+_GREETING = re.compile(
+    r"^(?:\w{3,9}\.? \d{1,2},? \d{4}\s+|\d{1,2}\.? \w{3,9} \d{4}\s+)?(?:(?:dear|sehr geehrte|liebe[rs]?|hallo|hello|hi|cher|chère"
+    r"|estimad\w|gentile|geachte|prezad\w)\b[^,:!.]{0,60}[,:!])\s+(?=\S)",
+    re.IGNORECASE,
+)
+
+
 def strip_marks(sentence: str) -> str:
-    """The sentence without the number of its paragraph and the dateline of a press release before it."""
-    plain = _PARAGRAPH_MARK.sub("", sentence, count=1)
-    return _DATELINE.sub("", plain, count=1)
+    """The sentence without what stands before it: a paragraph's number, a dateline, a greeting, a label."""
+    plain = sentence
+    for mark in (_PARAGRAPH_MARK, _DATELINE, _GREETING, _LABEL):
+        plain = mark.sub("", plain, count=1)
+    return plain[:1].upper() + plain[1:] if plain != sentence else sentence
 
 
 def shorten_sentence(sentence: str, length: int) -> str:

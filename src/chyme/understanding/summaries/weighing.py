@@ -11,13 +11,13 @@ from chyme.text.function_words import empty_words
 from chyme.text.sentences import ranks, terms_of, word_count
 from chyme.text.word_lists import WordList
 from chyme.understanding.summaries.candidates import Candidate
+from chyme.understanding.summaries.self_reference import names_document
 
 _GOOD_WORDS = range(8, 46)
 _PROSE = 25  # words from which on a paragraph is prose
 _FADING = 7  # sentences after which an early position counts half
-_MAX_NOUN_WORDS = 4  # words after "this" among which the document names itself
 _REFERS_BACK = re.compile(
-    r"^(?:it|this|that|these|those|they|he|she|however|but|and|so|thus|therefore|hence|moreover|furthermore|in addition"
+    r"^(?:it|this(?! (?:year|month|week|summer|spring|autumn|winter))|that|these|those|they|he|she|however|but|and|so|thus|therefore|hence|moreover|furthermore|in addition"
     r"|instead|besides|then|otherwise|also|such|as a result|for example|for instance|in this|on the other hand|in fact"
     r"|consequently|similarly|likewise|nevertheless|nonetheless|meanwhile|additionally|finally|second(?:ly)?|third(?:ly)?"
     r"|next|again|still|yet|accordingly|specifically|indeed|in contrast|by contrast|conversely|both|neither|another|other"
@@ -26,21 +26,15 @@ _REFERS_BACK = re.compile(
     r"|また|但是|因此|\d[\d.]*)\b",
     re.IGNORECASE,
 )
-_THIS = re.compile(
-    r"^(?:(?:in|with|dans|en|mit|for) )?(?:this|these|the present|the following|the attached|the enclosed|dies\w*"
-    r"|d(?:as|ie|er) vorliegende|ce|cet|cette|est[ea]|quest[oa]|dit|deze|neste|nesta)\s+(.{3,80})",
-    re.IGNORECASE,
-)
 _DEFINES = re.compile(
     r"^.{2,120}?\b(?:(?:is|are|was|were) (?:a|an|the|one of)|(?:ist|sind|war) (?:ein|eine|der|die|das)|(?:est|sont) (?:un|une"
     r"|le|la)|(?:es|son) (?:un|una|el|la)|è (?:un|una|il|la)|é (?:um|uma|o|a)|is (?:een|de|het))\b"
 )
 _SPOKEN_TO = re.compile(r"^(?:you|your|i|my|me|ich|du|je|yo|please|note|bitte|remember|imagine|let)\b|^[\"“„«‘']", re.IGNORECASE)
 _STEP = re.compile(r"^(?:click|press|select|choose|open|turn|add|remove|insert|enter|type|go to|make sure|check|use|set|put)\b", re.I)
-_WORD = re.compile(r"[^\W\d_]+")
 _PLAIN = re.compile(r"[^\w'’\-]+")
-_NOUNS, _PURPOSES = WordList(__package__, "document_nouns"), WordList(__package__, "purpose_phrases")
-_PURPOSE_WEIGHTS = {"paper": 1.6, "court": 1.4, "letter": 1.3, "agreement": 1.3, "notice": 0.5}
+_PURPOSES = WordList(__package__, "purpose_phrases")
+_PURPOSE_WEIGHTS = {"paper": 2.2, "court": 1.6, "letter": 1.6, "agreement": 1.5, "notice": 0.5}
 _SECTION_WEIGHTS = {"lead": 1.0, "opening": 0.4}
 
 
@@ -60,7 +54,7 @@ def weigh_sentences(candidates: Sequence[Candidate], title: str | None, language
 def _weigh(candidate: Candidate, number: int, shared: frozenset[str], title_terms: int, rank: float) -> float:
     text = candidate.text
     words = word_count(text)
-    weight = 1.5 * _FADING / (_FADING + number)
+    weight = 1.5 * _FADING / (_FADING + number) + 0.3 * (number == 0)
     weight += 1.2 * len(shared) / max(title_terms, 2) + 0.5 * rank
     weight += _SECTION_WEIGHTS.get(candidate.section, 0.0)
     weight += 0.4 * (candidate.paragraph_words >= _PROSE) + 0.2 * candidate.opens - 0.5 * candidate.is_item
@@ -68,7 +62,7 @@ def _weigh(candidate: Candidate, number: int, shared: frozenset[str], title_term
     weight += purpose_weight(text)
     weight += 0.8 * bool(shared and _DEFINES.match(text))
     if _REFERS_BACK.match(text) and not names_document(text):
-        weight -= 1.2
+        weight -= 2.0
     return weight - 1.2 * is_question(text) - 0.6 * bool(_SPOKEN_TO.match(text)) - 0.8 * bool(_STEP.match(text))
 
 
@@ -76,23 +70,9 @@ def purpose_weight(sentence: str) -> float:
     """How clearly a sentence says what the document is, does, asks for or decides."""
     plain = f" {_PLAIN.sub(' ', sentence.lower())} "
     found = [weight for name, weight in _PURPOSE_WEIGHTS.items() if any(part in plain for part in _purposes(name))]
-    return max([*found, 1.4 if names_document(sentence) else 0.0])
-
-
-def names_document(sentence: str) -> bool:
-    """Whether a sentence begins with the document itself: "This report …", "In this study …"."""
-    match = _THIS.match(sentence)
-    if match is None:
-        return False
-    words = [word.lower() for word in _WORD.findall(match[1])[:_MAX_NOUN_WORDS]]
-    return any(word in _nouns() for word in words)
+    return max([*found, 2.0 if names_document(sentence) else 0.0])
 
 
 @cache
 def _purposes(name: str) -> tuple[str, ...]:
-    return tuple(f" {phrase}" for phrase in _PURPOSES.phrases(name))
-
-
-@cache
-def _nouns() -> frozenset[str]:
-    return frozenset().union(*(_NOUNS.words(language) for language in _NOUNS.sections))
+    return tuple(f" {phrase}" if phrase.isascii() else phrase for phrase in _PURPOSES.phrases(name))
