@@ -26,9 +26,19 @@ _CODE = {
 _DATA = {
     "application/json": "JSON", "application/jsonl": "JSON lines", "application/geo+json": "GeoJSON",
     "application/xml": "XML", "application/yaml": "YAML", "application/toml": "TOML", "text/x-bibtex": "BibTeX",
-    "text/x-diff": "a patch", "text/vcard": "contacts", "text/calendar": "calendar", "application/gpx+xml": "GPX",
+    "text/x-diff": "a patch", "text/vcard": "an address book", "text/calendar": "a calendar", "application/gpx+xml": "GPX",
     "application/vnd.google-earth.kml+xml": "KML", "application/rss+xml": "RSS", "application/atom+xml": "Atom",
 }  # fmt: skip
+_ENTRIES = {
+    "text/calendar": ("entry", "entries", re.compile(r"^SUMMARY(?:;[^:\n]*)?:([^\r\n]{1,200})", re.MULTILINE)),
+    "text/vcard": ("contact", "contacts", re.compile(r"^FN(?:;[^:\n]*)?:([^\r\n]{1,200})", re.MULTILINE)),
+}
+# What a module says of itself in its first comment.
+_PURPOSE = re.compile(
+    r"(?:\s|#![^\n]{0,200}\n|#[^\n]{0,200}coding[^\n]{0,100}\n|'use strict';?|<\?php)*"
+    r"(?:[rR]?\"\"\"\s*([^\"\n]{8,200}?)(?:\"|\n)|/\*[*!\s]*([^*\n]{8,200}?)(?:\*|\n)|(?://|#|--)[/!]?\s*([^\n]{8,200}?)\n)"
+)
+_LICENCE = re.compile(r"copyright|licen[sc]e|spdx|all rights reserved", re.IGNORECASE)
 TAB_SEPARATED = "text/tab-separated-values"
 _TABLES = frozenset({"text/csv", TAB_SEPARATED})
 _PARTS = re.compile(
@@ -72,10 +82,21 @@ def describe_data(text: str, mime: str) -> str | None:
         return describe_table(table) if table else None
     if mime in _CODE:
         lines = text.count("\n") + 1
-        names = tuple(dict.fromkeys(_PARTS.findall(text[:MAX_CHARS])))
-        return f"{_CODE[mime][:1].upper()}{_CODE[mime][1:]} source code, {_count_of(lines, 'line')}{_listing(names)}."
+        purpose = _PURPOSE.match(text)
+        said = next(filter(None, purpose.groups()), "").strip() if purpose else ""
+        if len(said.split()) > 2 and not _LICENCE.search(text[:1_000]):
+            said = f": {said.rstrip('.')}"
+        else:
+            said = _listing(tuple(dict.fromkeys(_PARTS.findall(text[:MAX_CHARS]))))
+        return f"{_CODE[mime][:1].upper()}{_CODE[mime][1:]} source code, {_count_of(lines, 'line')}{said}."
     if mime not in _DATA:
         return None
+    if mime in _ENTRIES:
+        one, many, pattern = _ENTRIES[mime]
+        entries = [_clean(entry.replace("\\,", ",")) for entry in pattern.findall(text[:MAX_CHARS])]
+        names = tuple(dict.fromkeys(filter(None, entries)))
+        count = _count_of(len(entries), one, many)
+        return f"{_DATA[mime][:1].upper()}{_DATA[mime][1:]} of {count}{_listing(names)}." if names else None
     if "json" in mime:
         return _describe_json(text, mime)
     if "xml" in mime:

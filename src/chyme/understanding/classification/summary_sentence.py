@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from chyme.model import Segment
 from chyme.text.markdown_blocks import Block, blocks_of
@@ -18,20 +18,23 @@ from chyme.understanding.classification.data_descriptions import (
 )
 from chyme.understanding.classification.result import SUMMARY_LENGTH
 from chyme.understanding.classification.source_text import SourceText
-from chyme.understanding.summaries.candidates import Candidate, read_candidates, separate_short_lines
+from chyme.understanding.summaries.candidates import Candidate, is_transcript, read_candidates, separate_short_lines, spoken_lines
 from chyme.understanding.summaries.composition import (
     Composed,
     DocumentFacts,
     describe_bill,
+    describe_fields,
     describe_form,
     describe_mail,
+    describe_minutes,
     describe_outline,
+    describe_recipe,
     describe_sheets,
     describe_subtitles,
 )
 from chyme.understanding.summaries.mails import MAILBOX, MAILS, written_text
 from chyme.understanding.summaries.refusals import has_refused_phrase, is_filler, is_refused
-from chyme.understanding.summaries.shortening import shorten_sentence, strip_marks
+from chyme.understanding.summaries.shortening import shorten_sentence, strip_fillers, strip_marks
 from chyme.understanding.summaries.weighing import weigh_sentences
 from chyme.understanding.titles.cleanup import same_words
 
@@ -72,13 +75,18 @@ def choose_sentence(source: SourceText, facts: DocumentFacts) -> SummarySentence
     if structure and structure.confidence > _SURE:
         return _composed(structure)
     found = _choose(source, facts)
-    if found and facts.mime in MAILS:
-        structure = describe_mail(source.whole, facts.mime, found[0])
+    if found and facts.mime in (*MAILS, *SUBTITLES):
+        structure = (
+            describe_mail(source.whole, facts.mime, found[0])
+            if facts.mime in MAILS
+            else describe_subtitles(source.whole, facts, found[0])
+        )
         return _composed(structure) if structure else _quoted(*found)
-    if found and (found[1] >= _STRONG or not (structure or facts.is_structured)):
+    if found and found[1] >= _STRONG:
         return _quoted(*found)
-    described = structure or describe_outline(source, facts)
-    if found and (described is None or described.confidence < _SURE):
+    described = structure or describe_fields(source, facts) or describe_outline(source, facts)
+    is_better = described and described.confidence >= _SURE and (structure or facts.is_structured or not facts.kind)
+    if found and not is_better:
         return _quoted(*found)
     return _composed(described) if described else None
 
@@ -142,7 +150,12 @@ def _describe_structure(source: SourceText, facts: DocumentFacts) -> Composed | 
     table = parse_markdown_table(source.text) and parse_markdown_table(source.whole[:_MAX_COUNTED])
     if table:
         return Composed(describe_table(table), 0.7)
-    return describe_bill(facts) or describe_form(source.text, facts)
+    return (
+        describe_bill(facts)
+        or describe_minutes(source, facts)
+        or describe_form(source.text, facts)
+        or describe_recipe(source, facts)
+    )
 
 
 def _choose(source: SourceText, facts: DocumentFacts) -> tuple[str, float] | None:
@@ -150,10 +163,13 @@ def _choose(source: SourceText, facts: DocumentFacts) -> tuple[str, float] | Non
     blocks = _prose_blocks(source, facts.mime)
     if is_filler(" ".join(block.text for block in blocks[:20])[:2_000]):
         return None
+    is_spoken = source.spoken or facts.mime in SUBTITLES or is_transcript(source.text)
+    clean = strip_fillers if is_spoken else strip_marks
+    read = read_candidates(blocks, facts.title, facts.language)
     candidates = [
         candidate
-        for candidate in read_candidates(blocks, facts.title, facts.language)
-        if not is_refused(strip_marks(candidate.text), facts.language) and not same_words(candidate.text, facts.title or "")
+        for candidate in (replace(one, text=clean(one.text)) for one in read)
+        if not is_refused(candidate.text, facts.language) and not same_words(candidate.text, facts.title or "")
     ]
     weights = weigh_sentences(candidates, facts.title, facts.language)
     ranked = sorted(zip(weights, candidates, strict=True), key=lambda pair: -pair[0])
@@ -169,6 +185,8 @@ def _prose_blocks(source: SourceText, mime: str) -> Sequence[Block]:
     """The blocks of what was written: of a mail without quotes, of lines without the short ones above a paragraph."""
     if mime in MAILS:
         return blocks_of(written_text(source.text))
+    if is_transcript(source.text):
+        return blocks_of(spoken_lines(source.text[:_HEAD]))
     if mime in _LINES:
         head = source.text[:_HEAD]
         separated = separate_short_lines(head)
@@ -179,7 +197,7 @@ def _prose_blocks(source: SourceText, mime: str) -> Sequence[Block]:
 
 def _join_short(candidate: Candidate, language: str | None) -> str:
     """The sentence; a short one together with the next."""
-    text = strip_marks(candidate.text)
+    text = candidate.text
     if word_count(text) >= _SHORT_WORDS or not candidate.following or is_refused(candidate.following, language):
         return text
     return f"{text} {candidate.following}"

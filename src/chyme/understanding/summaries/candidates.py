@@ -27,6 +27,7 @@ _SECTION_NUMBER = re.compile(r"^(?:\d{1,2}(?:\.\d{1,2}){0,3}\.?|[IVX]{1,5}\.|[A-
 _SECTION_LABEL = re.compile(r"^([^\W\d_][^.:—–\n]{2,30}?)\s?(?:[.:—–]|--)\s?(?=\S)")
 _HYPHENATED = re.compile(r"\b([^\W\d_]{2,})[-‐] (?!(?:and|or|und|oder|bis|et|y|e|en|to) )([a-zäöüß]{2,})")
 _PAGE_NUMBER = re.compile(r"^\d{1,4}\s+|\s+\d{1,4}$")
+_SPOKEN_AT = re.compile(r"\s*[\[(]?\d{1,2}:\d\d(?::\d\d)?(?:[.,]\d{1,3})?[\])]?\s*[-–]?\s*(?:[A-Z][\w .'-]{0,30}:\s+)?")
 _SECTIONS = WordList(__package__, "sections")
 _POINT = "\u2024"  # replaces the point of an abbreviation while the text is split into sentences
 _STARTERS = "The|This|It|In|We|A|An|On|By|He|She|They|For|As|At|To|That|These|Its|Our|If|When|After|Der|Die|Das|Ein|Wir|Es"
@@ -34,7 +35,7 @@ _ABBREVIATED = re.compile(
     r"\b(?:(?i:mwst|ust|inkl|incl|exkl|excl|zzgl|abzgl|nr|bzw|bspw|evtl|ggf|vgl|approx|dept|avda|núm|pág|tél)"
     r"|z\. ?B|d\. ?h|u\. ?a|i\. ?d\. ?R|p\. ?ex|p\. ?ej|ca|max|mind?|Str|Tel|Abs|Art|Std|Stk|Mio|Mrd|Hrsg"
     r"|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec|Gen|Gov|Sen|Rep|Capt|Lt|Col|Fig|Figs|Eq|Sec|Secs|Vol|Nos?|pp|Ph\.D"
-    r"|cf|vs|v|Hon|Rev|Mt|Ft|Cir|Fed|App|Supp|Ct|Ex|Exh|Ch|sq|est)\.(?=\s)"
+    r"|cf|vs|v|Dkt|Doc|ECF No|Pl|Def|Hon|Rev|Mt|Ft|Cir|Fed|App|Supp|Ct|Ex|Exh|Ch|sq|est)\.(?=\s)"
     rf"|\b(?:Inc|Corp|Ltd|Co|Bros|LLC|et al|al|U\.S|U\.K|D\.C|E\.U|a\.m|p\.m|ft|m|km)\.(?=\s(?!(?:{_STARTERS})\b))"
 )
 
@@ -68,6 +69,17 @@ def read_candidates(blocks: Sequence[Block], title: str | None, language: str | 
         if len(found) >= MAX_CANDIDATES:
             break
     return found[:MAX_CANDIDATES]
+
+
+def is_transcript(text: str) -> bool:
+    """Whether most of the first lines begin with a time, and so are what people said."""
+    lines = [line for line in text[:3_000].split("\n")[:20] if line.strip()]
+    return len(lines) > 2 and sum(_SPOKEN_AT.match(line) is not None for line in lines) > 0.6 * len(lines)
+
+
+def spoken_lines(text: str) -> str:
+    """A transcript without times and speakers, each line a paragraph."""
+    return "\n\n".join(_SPOKEN_AT.sub("", line, count=1) for line in text.split("\n"))
 
 
 def separate_short_lines(text: str) -> str:

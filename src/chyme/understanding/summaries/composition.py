@@ -27,12 +27,24 @@ _NO_KINDS = frozenset({"table", "source code", "calendar", "contact", "recording
 _STRUCTURED = frozenset({"invoice", "receipt", "minutes", "recipe", "cv", "form", "contract", "presentation", "order", "book"})
 _NO_SUBJECT = frozenset({"invoice", "receipt", "cv"})  # their titles are names and numbers
 _JOINED_LENGTH = 330
+_TEXTS = {"text/": "A text", "image": "A picture"}
 _SHEET = re.compile(r"^## +(\S[^\n]{0,100})$", re.MULTILINE)
 _UNNAMED_SHEET = re.compile(r"^(?:sheet|tabelle|feuil|hoja|foglio|blad|planilha|лист|シート|工作表)\s?\d*$", re.IGNORECASE)
 _CUE = re.compile(r"(?:(\d{1,3}):)?(\d{1,2}):(\d{2})[.,]\d{1,3} -->")
 _BLANK = re.compile(r"_{3,}|\.{6,}|[☐□]|\[ \]")
 _LABEL = re.compile(r"([^\W\d_][^:_|\n.☐□\[\]]{2,40}?)\s*:?\s*(?:\\?_){3,}|^[*\s|-]*([^\W\d_][^:_|\n.]{2,40}):[*\s|_\\]*$", re.MULTILINE)
 _MIN_BLANKS = 5
+_FIELD = re.compile(r"^\W{0,3}([A-ZÄÖÜ][^\W\d_]+(?:[ /-][^\W\d_]+){0,2}):\W{0,3} \S", re.MULTILINE)
+_FIELDS_HEAD, _MIN_FIELDS, _PROSE_LENGTH = 2_500, 3, 120
+_MINUTES = re.compile(r"minutes|protokoll|compte rendu|procès-verbal|\bacta\b|verbale|notulen|\bata\b", re.IGNORECASE)
+_FORMALITY = re.compile(
+    r"last meeting|previous (?:meeting|minutes)|any other business|\baob\b|apolog|attend|present|call(?:ed)? to order|adjourn"
+    r"|next meeting|welcome|approval of|minutes|agenda|begrüßung|anwesen|verschiedenes|sonstiges|nächste sitzung|tagesordnung",
+    re.IGNORECASE,
+)
+_QUANTITY = re.compile(r"[\d½¼¾⅓]")
+_NO_PART = frozenset("questions|questions?|any questions?|thank you|thanks|agenda|outline|q&a|fragen|fragen?|vielen dank|merci".split("|"))
+_ABOUT = frozenset({"letter", "presentation", "paper", "article", "press release", "newsletter", "e-mail", "notes"})
 _NUMBERING = re.compile(r"^(?:(?:\d{1,2}(?:\.\d{1,2}){0,3}|[IVX]{1,5})[.)]?|[A-Z][.)]|§\s*\d+|[◦•▪–—*-])\s+(?=\S)")
 
 
@@ -126,8 +138,8 @@ def _name_files(names: Sequence[str]) -> str:
     return f", with the attachment {names[0]}" if len(names) == 1 else f", with {len(names)} attachments"
 
 
-def describe_subtitles(whole: str, facts: DocumentFacts) -> Composed | None:
-    """`Subtitles of 14 minutes about ducks, ponds.`"""
+def describe_subtitles(whole: str, facts: DocumentFacts, sentence: str = "") -> Composed | None:
+    """`Subtitles of 14 minutes about apple trees: Today we prune an old apple tree.`"""
     last = None
     for last in _CUE.finditer(whole, max(0, len(whole) - 5_000)):
         pass
@@ -136,7 +148,40 @@ def describe_subtitles(whole: str, facts: DocumentFacts) -> Composed | None:
     seconds = int(last[1] or 0) * 3600 + int(last[2]) * 60 + int(last[3])
     length = f"{round(seconds / 60)} minutes" if seconds >= 90 else f"{max(seconds, 1)} seconds"
     about = f" about {', '.join(facts.topics[:3])}" if facts.topics else ""
-    return Composed(f"Subtitles of {length}{about}.", 0.5 if about else 0.3)
+    said = f": {sentence}" if sentence else "."
+    return Composed(f"Subtitles of {length}{about}{said}", 0.5 if about or sentence else 0.3)
+
+
+def describe_minutes(source: SourceText, facts: DocumentFacts) -> Composed | None:
+    """`Minutes of the Allotment Committee of 12 May 2024: Water supply; Rent.`"""
+    title = facts.title if facts.is_named else ""
+    if "minutes" not in facts.kinds or not (title or facts.day):
+        return None
+    named = title if title and _MINUTES.search(title) else f"Minutes called {_quote(title)}" if title else "Minutes"
+    day = "" if re.search(r"\b\d{4}\b", title or "") else _of(facts.day)
+    subjects = [name for name in _headings(source, facts) if not _FORMALITY.search(name)]
+    parts = f": {_join_names(subjects, '; ')}" if subjects else ""
+    return Composed(_end(f"{named}{day}{parts}"), 0.6 if subjects else 0.4)
+
+
+def describe_recipe(source: SourceText, facts: DocumentFacts) -> Composed | None:
+    """`A recipe for “Rhubarb crumble” with 600 g rhubarb, 150 g flour, 100 g butter.`"""
+    if "recipe" not in facts.kinds or not facts.title or not facts.is_named:
+        return None
+    items = [block.text for block in source.blocks[:200] if block.sort is BlockType.ITEM and _QUANTITY.match(block.text)]
+    parts = f" with {_join_names([item.rstrip('.,') for item in items])}" if len(items) > 1 else ""
+    return Composed(f"A recipe for {_quote(facts.title)}{parts}.", 0.5)
+
+
+def describe_fields(source: SourceText, facts: DocumentFacts) -> Composed | None:
+    """`A text called “Account statement” with Account number, Statement period, Account holder.`"""
+    labels = list(dict.fromkeys(_FIELD.findall(source.text[:_FIELDS_HEAD])))
+    prose = sum(len(block.text) for block in source.blocks[:60] if len(block.text) > _PROSE_LENGTH)
+    if len(labels) < _MIN_FIELDS or prose > _PROSE_LENGTH * 4:
+        return None
+    called = f" called {_quote(facts.title)}" if facts.title and facts.is_named else ""
+    sender = facts.sender or ""
+    return Composed(f"{_describe_form(facts)}{_from(sender)}{_of(facts.day)}{called} with {_join_names(labels)}.", 0.5)
 
 
 def describe_form(text: str, facts: DocumentFacts) -> Composed | None:
@@ -148,8 +193,8 @@ def describe_form(text: str, facts: DocumentFacts) -> Composed | None:
     if len(labels) < 3:
         return None
     kind = facts.kind if facts.kind not in ("", "letter", "invoice") else "form"
-    about = _about(facts, kind)
-    return Composed(f"{with_article(kind)}{about} to be filled in: {_join_names(labels)}.", 0.5)
+    called = f" called {_quote(facts.title)}" if facts.title and facts.is_named else ""
+    return Composed(f"{with_article(kind)}{called} to be filled in: {_join_names(labels)}.", 0.5)
 
 
 def describe_outline(source: SourceText, facts: DocumentFacts) -> Composed | None:
@@ -159,9 +204,9 @@ def describe_outline(source: SourceText, facts: DocumentFacts) -> Composed | Non
     known = f"{_from(facts.sender or (facts.author if facts.kind == 'book' else ''), facts)}{_of(facts.day)}"
     if facts.kind and (known or _about(facts, facts.kind) or len(names) > 1):
         parts = f": {_join_names(names, '; ')}" if len(names) > 1 else ""
-        return Composed(f"{form}{known}{_about(facts, facts.kind)}{parts}.", 0.5)
+        return Composed(_end(f"{form}{known}{_about(facts, facts.kind)}{parts}"), 0.5)
     if len(names) > 1:
-        return Composed(f"{form}{known} about {'; '.join(names[:_MAX_NAMED])}.", 0.3)
+        return Composed(_end(f"{form}{known} about {'; '.join(names[:_MAX_NAMED])}"), 0.3)
     texts = [block.text for block in source.blocks[:20] if block.sort is not BlockType.MENU]
     if texts and is_filler(" ".join(texts)[:2_000]):
         return Composed("Placeholder text (lorem ipsum).", 0.5)
@@ -198,8 +243,13 @@ def _headings(source: SourceText, facts: DocumentFacts) -> list[str]:
         and not same_words(block.text, facts.title or "")
         and not is_junk(block.text)
         and not has_refused_phrase(block.text)
+        and block.text.casefold().strip(" !.") not in _NO_PART
     ]
     return list(dict.fromkeys(found))
+
+
+def _end(text: str) -> str:
+    return text if text.endswith(("?", "!")) else f"{text}."
 
 
 def _from(sender: str, facts: DocumentFacts | None = None) -> str:
@@ -217,7 +267,7 @@ def _about(facts: DocumentFacts, kind: str) -> str:
     title = facts.title or ""
     if not title or not facts.is_named or kind in _NO_SUBJECT or same_words(title, kind) or is_junk(title):
         return ""
-    return f" {'called' if kind in title.lower() or kind == 'book' else 'about'} {_quote(title)}"
+    return f" {'about' if kind in _ABOUT and kind not in title.lower() else 'called'} {_quote(title)}"
 
 
 def _quote(text: str) -> str:
@@ -246,4 +296,4 @@ def _describe_form(facts: DocumentFacts) -> str:
         "application/vnd.ms-outlook": "An e-mail",
         "application/epub+zip": "A book",
         "text/html": "A page",
-    }.get(mime, "A recording" if mime.startswith(("audio/", "video/")) else "A text")
+    }.get(mime, "A recording" if mime.startswith(("audio/", "video/")) else _TEXTS.get(mime[:5], "A document"))

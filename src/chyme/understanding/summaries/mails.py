@@ -28,6 +28,7 @@ _CLOSING = re.compile(
     r"|atentamente|cordiali saluti|met vriendelijke groet|atenciosamente)[,.!]?$",
     re.IGNORECASE,
 )
+_SURNAME_FIRST = re.compile(r"^([^\d,@]{2,30}), (?!(?:Inc|Ltd|LLC|GmbH|Corp|Co|Jr|Sr|PhD|MD)\b)([^\d,@]{2,30})$")
 _SUBJECT_LINE = re.compile(r"^(?:\*\*)?Subject(?:\*\*)?:(?:\*\*)?[ \t]*(\S[^\n]{0,200})", re.MULTILINE)
 _REPLIES = re.compile(r"^(?:(?:re|aw|fwd?|wg|antw|rv|tr|sv|vs)\s*(?:\[\d+\])?\s*[:：]\s*)+", re.IGNORECASE)
 
@@ -91,4 +92,7 @@ def _split_people(line: str) -> list[str]:
 
 def _name_person(person: str) -> str:
     plain = _ADDRESS.sub("", person).replace("\ufffd", "").strip(" \"'")
+    surname_first = _SURNAME_FIRST.match(plain)
+    if surname_first:
+        plain = f"{surname_first[2]} {surname_first[1]}"
     return plain or person.strip(" <>\"'")

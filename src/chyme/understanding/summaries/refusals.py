@@ -19,13 +19,13 @@ _SPLIT_WORDS = re.compile(r"\b\w\b \b\w\b \b\w\b")
 _INITIALS = re.compile(r"\b[A-Z]\.(?! ?[A-Z][a-z]{2})")
 _SALUTATION = re.compile(
     r"^(?:dear|hi|hello|hey|sehr geehrte|liebe[rs]?|hallo|guten (?:tag|morgen)|good (?:morning|afternoon|evening)|bonjour"
-    r"|cher|chère|hola|estimad\w*|gentile|geachte|best|regards|thanks|thank you(?! for your)|sincerely|mit freundlichen"
+    r"|cher|chère|hola|estimad\w*|gentile|geachte|best|regards|thanks|thank you|sincerely|mit freundlichen"
     r"|viele grüße|welcome|cheers)\b",
     re.IGNORECASE,
 )
 _NO_SENTENCE = re.compile(
     r"^[\[{=<|\\@#/&]|-{4,}|={4,}|<<<|>>>|_{3,}|\.{4,}|…{2,}|\]\(|https?://|www\.|\\[a-z]+[{\\]|[{}]|::|\(\)|=>|\);|//"
-    r"|\S+=\S+|[☐☑☒□■]|\[[ xX]?\]|[©∈⊆∩∅⇔∀∃∑∫≤≥≈√∞\ufffd\ue000-\uf8ff]|=[0-9A-F]{2}\b|\b[a-z]+_[a-z_]+\(|x000d|\^|\$\\|\\$"
+    r"|\S+=\S+|\s--?[a-z]+\b(?= \S)|[☐☑☒□■]|\[[ xX]?\]|[©∈⊆∩∅⇔∀∃∑∫≤≥≈√∞\ufffd\ue000-\uf8ff]|=[0-9A-F]{2}\b|\b[a-z]+_[a-z_]+\(|x000d|\^|\$\\|\\$"
 )
 _CAPTION = re.compile(
     r"^(?:figures?|figs?\.|tables?|tab\.|abb(?:ildung)?\.?|tabelle|chart|exhibit|plate|photo|image|picture|source|quelle"
@@ -110,7 +110,7 @@ def _is_noise(sentence: str, words: int) -> bool:
         letters < 0.6 * len(sentence.replace(" ", ""))
         or len(_INITIALS.findall(sentence)) > 2
         or _SPLIT_WORDS.search(sentence) is not None
-        or len(_CONTACT.findall(sentence)) > 1
+        or (len(_CONTACT.findall(sentence)) > 1 and not names_document(sentence))
         or len(_FIELD.findall(sentence)) > 1
         or sentence.count('"') > _FEW_QUOTES
         or len(_AMOUNT.findall(sentence)) >= _FEW_AMOUNTS

@@ -25,6 +25,12 @@ _CLAUSE = re.compile(
 
 
 _LABEL = re.compile(r"^(?:[A-ZÄÖÜ][\w.'’-]+(?: [A-ZÄÖÜ]?[\w.'’-]+){0,2}):\s+(?=[A-ZÄÖÜÉ])")
+_BYLINE = re.compile(r"^(?:[A-ZÄÖÜ]{2}[A-ZÄÖÜ.,' -]{1,40}|[A-Z][\w.]+(?: [\w.]+){0,2}) [—–] (?=[A-ZÄÖÜ])")
+_FILLERS = re.compile(
+    r"^(?:(?:um+|uh+|erm?|so|okay|ok|yeah|yes|well|right|alright|all right|and|now|hey|hi|hello|everyone|everybody|also|ähm?|ja|gut"
+    r"|alors|bon|pues|bueno)\b[,.!]?\s+)+(?=\S)",
+    re.IGNORECASE,
+)
 _GREETING = re.compile(
     r"^(?:\w{3,9}\.? \d{1,2},? \d{4}\s+|\d{1,2}\.? \w{3,9} \d{4}\s+)?(?:(?:dear|sehr geehrte|liebe[rs]?|hallo|hello|hi|cher|chère"
     r"|estimad\w|gentile|geachte|prezad\w)\b[^,:!.]{0,60}[,:!])\s+(?=\S)",
@@ -35,9 +41,15 @@ _GREETING = re.compile(
 def strip_marks(sentence: str) -> str:
     """The sentence without what stands before it: a paragraph's number, a dateline, a greeting, a label."""
     plain = sentence
-    for mark in (_PARAGRAPH_MARK, _DATELINE, _GREETING, _LABEL):
+    for mark in (_PARAGRAPH_MARK, _DATELINE, _GREETING, _LABEL, _BYLINE):
         plain = mark.sub("", plain, count=1)
     return plain[:1].upper() + plain[1:] if plain != sentence else sentence
+
+
+def strip_fillers(sentence: str) -> str:
+    """A spoken sentence without the words that only begin it: `Okay, so today …`."""
+    plain = _FILLERS.sub("", sentence, count=1)
+    return plain[:1].upper() + plain[1:]
 
 
 def shorten_sentence(sentence: str, length: int) -> str:

@@ -31,10 +31,10 @@ _DEFINES = re.compile(
     r"|le|la)|(?:es|son) (?:un|una|el|la)|è (?:un|una|il|la)|é (?:um|uma|o|a)|is (?:een|de|het))\b"
 )
 _SPOKEN_TO = re.compile(r"^(?:you|your|i|my|me|ich|du|je|yo|please|note|bitte|remember|imagine|let)\b|^[\"“„«‘']", re.IGNORECASE)
-_STEP = re.compile(r"^(?:click|press|select|choose|open|turn|add|remove|insert|enter|type|go to|make sure|check|use|set|put)\b", re.I)
+_STEP = re.compile(r"^(?:click|press|select|choose|open|turn|add|remove|insert|enter|type|go to|make sure|check|use|set|put|run|install|visit|download|call|write|read|see|keep|do not|do)\b", re.I)
 _PLAIN = re.compile(r"[^\w'’\-]+")
 _PURPOSES = WordList(__package__, "purpose_phrases")
-_PURPOSE_WEIGHTS = {"paper": 2.2, "court": 1.6, "letter": 1.6, "agreement": 1.5, "notice": 0.5}
+_PURPOSE_WEIGHTS = {"paper": 2.2, "court": 1.6, "letter": 1.6, "agreement": 1.5, "law": 1.6, "speech": 1.0, "notice": 0.5}
 _SECTION_WEIGHTS = {"lead": 1.0, "opening": 0.4}
 
 
