@@ -18,7 +18,15 @@ from chyme.understanding.classification.data_descriptions import (
 )
 from chyme.understanding.classification.result import SUMMARY_LENGTH
 from chyme.understanding.classification.source_text import SourceText
-from chyme.understanding.summaries.candidates import Candidate, is_transcript, read_candidates, separate_short_lines, spoken_lines
+from chyme.understanding.summaries.candidates import (
+    Candidate,
+    is_preformatted,
+    is_transcript,
+    plain_lines,
+    read_candidates,
+    separate_short_lines,
+    spoken_lines,
+)
 from chyme.understanding.summaries.composition import (
     Composed,
     DocumentFacts,
@@ -105,7 +113,8 @@ def _from_description(source: SourceText, facts: DocumentFacts) -> SummarySenten
     description = _first_sentence(source.metadata.description)
     if not description or same_words(description, facts.title or "") or is_filler(description):
         return None
-    return SummarySentence(_complete(description, " ".join(block.text for block in source.blocks[:_FIRST_BLOCKS])), 0.75, source.metadata.description)
+    text = " ".join(block.text for block in source.blocks[:_FIRST_BLOCKS])
+    return SummarySentence(_complete(description, text), 0.75, source.metadata.description)
 
 
 def _complete(description: str, text: str) -> str:
@@ -187,6 +196,8 @@ def _prose_blocks(source: SourceText, mime: str) -> Sequence[Block]:
         return blocks_of(written_text(source.text))
     if is_transcript(source.text):
         return blocks_of(spoken_lines(source.text[:_HEAD]))
+    if is_preformatted(source.blocks):
+        return blocks_of(plain_lines(source.text[:_HEAD]))
     if mime in _LINES:
         head = source.text[:_HEAD]
         separated = separate_short_lines(head)

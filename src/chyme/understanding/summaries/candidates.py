@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from chyme.model import Segment
-from chyme.text.function_words import function_words
+from chyme.text.function_words import function_words, words_in
 from chyme.text.markdown_blocks import Block, BlockType
 from chyme.text.sentences import sentences_of, word_count
 from chyme.text.unspaced_scripts import RUNS
@@ -26,8 +26,11 @@ _ENDED = re.compile(r"[.!?…:;。！？：；؟।][\"'”»’)\]」』*]{0,3}
 _SECTION_NUMBER = re.compile(r"^(?:\d{1,2}(?:\.\d{1,2}){0,3}\.?|[IVX]{1,5}\.|[A-Z]\.|§\s*\d+)\s+")
 _SECTION_LABEL = re.compile(r"^([^\W\d_][^.:—–\n]{2,30}?)\s?(?:[.:—–]|--)\s?(?=\S)")
 _HYPHENATED = re.compile(r"\b([^\W\d_]{2,})[-‐] (?!(?:and|or|und|oder|bis|et|y|e|en|to) )([a-zäöüß]{2,})")
+_LEFTOVER = re.compile(r"\[\]\([^()]{0,300}\)|^\[edit\]\s*")  # of links without words
 _PAGE_NUMBER = re.compile(r"^\d{1,4}\s+|\s+\d{1,4}$")
 _SPOKEN_AT = re.compile(r"\s*[\[(]?\d{1,2}:\d\d(?::\d\d)?(?:[.,]\d{1,3})?[\])]?\s*[-–]?\s*(?:[A-Z][\w .'-]{0,30}:\s+)?")
+_FENCE, _INDENTATION = re.compile(r"^\s*(?:```|~~~).*$", re.MULTILINE), re.compile(r"^[ \t]+", re.MULTILINE)
+_BEGINNING = 80  # blocks that show how a text is set
 _SECTIONS = WordList(__package__, "sections")
 _POINT = "\u2024"  # replaces the point of an abbreviation while the text is split into sentences
 _STARTERS = "The|This|It|In|We|A|An|On|By|He|She|They|For|As|At|To|That|These|Its|Our|If|When|After|Der|Die|Das|Ein|Wir|Es"
@@ -69,6 +72,22 @@ def read_candidates(blocks: Sequence[Block], title: str | None, language: str | 
         if len(found) >= MAX_CANDIDATES:
             break
     return found[:MAX_CANDIDATES]
+
+
+def is_preformatted(blocks: Sequence[Block]) -> bool:
+    """Whether nearly all of a text is set like code, but reads like prose."""
+    beginning = blocks[:_BEGINNING]
+    aside = [block.text for block in beginning if block.sort is BlockType.ASIDE]
+    if sum(map(len, aside)) <= 0.7 * sum(len(block.text) for block in beginning):
+        return False
+    words = words_in(" ".join(aside))
+    small = function_words("en") | function_words("de") | function_words("fr") | function_words("es")
+    return len(words) > _PROSE_ROW and sum(word in small for word in words) > 0.25 * len(words)
+
+
+def plain_lines(text: str) -> str:
+    """A preformatted text without indentation and fences, so that its lines are read as paragraphs."""
+    return _INDENTATION.sub("", _FENCE.sub("", text))
 
 
 def is_transcript(text: str) -> bool:
@@ -175,6 +194,8 @@ def _strip_label(text: str) -> tuple[str, str]:
 
 
 def _split(text: str, section: str, is_item: bool) -> Iterator[Candidate]:
+    if "](" in text or "[" in text[:1]:
+        text = _LEFTOVER.sub("", text)
     if "- " in text:
         text = _HYPHENATED.sub(r"\1\2", text)
     protected = _ABBREVIATED.sub(lambda match: match[0].replace(".", _POINT), text)

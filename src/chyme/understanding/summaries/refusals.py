@@ -9,6 +9,7 @@ from chyme.text.function_words import function_words, words_in
 from chyme.text.sentences import word_count
 from chyme.text.unspaced_scripts import RUNS
 from chyme.text.word_lists import WordList
+from chyme.understanding.summaries.phrases import PhraseList, plain_words
 from chyme.understanding.summaries.self_reference import names_document
 
 _MIN_WORDS, _MAX_WORDS = 5, 110
@@ -38,7 +39,7 @@ _STAMP = re.compile(
     r"|page \d|seite \d|docket|document:? \d|entry id|rev(?:ision)?\.? \d|version \d|draft \d|doc(?:ument)? (?:no|id)"
     r"|printed on|generated (?:on|by)|created (?:on|by)|last (?:up|mod)|changed in version|added in version|exception\b"
     r"|(?:from|to|sent|date|time|cc|bcc|subject|re|von|an|gesendet|betreff|datum|attachments?|tel|fax|phone|e-?mail|address"
-    r"|heard in|before:|present:|isbn|issn|doi|id\.|see\b|cf\.|ibid|by [A-Z]\w+ [A-Z]\w+$)\b:?(?=\W|$))",
+    r"|before|present|venue|place|author|editor|keywords)\s?:|(?:heard in|isbn|issn|doi|id|see|cf|ibid)\b)",
     re.IGNORECASE,
 )
 _FIELD = re.compile(r"(?:^|[\s,;|])[A-ZÄÖÜÉ][\w'’/()-]*(?: [\w'’/()#.-]+){0,3}:(?=\s|$)")
@@ -52,7 +53,6 @@ _FEW_AMOUNTS, _FEW_NUMBERS, _FEW_QUOTES = 3, 0.3, 6
 _TORN = re.compile(r"^[,;:.!?)\]”»%-]|^(?:and|or|of|which|that|und|oder)\b(?![^,]*,)|[,;(\[-]$")
 _ODD_WORD = re.compile(r"[a-z]{2}[A-Z]{2}|[a-z][A-Z][a-z]+[A-Z]|\d[a-z]\d|[a-z]\d[a-z]|[^\W\d_][|\\~^][^\W\d_]|[¬¦§¶]{2}")
 _REFUSED, _FILLER = WordList(__package__, "refused_phrases"), WordList(__package__, "filler_text")
-_PLAIN = re.compile(r"[^\w'’\-]+")
 _NOUN_CAPITALS = ("de", "lb")  # languages that write nouns with a capital
 
 
@@ -82,14 +82,14 @@ def is_complete(sentence: str) -> bool:
         depth += 1 if mark == "(" else -1
         if depth < 0:
             return False
-    return depth == 0
+    return depth == 0 and sentence.count("“") == sentence.count("”") and sentence.count('"') % 2 == 0
 
 
 def has_refused_phrase(sentence: str) -> bool:
     """Whether it is a notice: of a mail, a licence or a web page, or it only points elsewhere."""
-    plain = f" {_PLAIN.sub(' ', sentence.lower())} "
+    plain = plain_words(sentence)
     sections = ("mail", "licence") if names_document(sentence) else ("mail", "licence", "web", "place")
-    return any(phrase in plain for name in sections for phrase in _refused_phrases(name))
+    return any(_refused_phrases(name).is_in(plain) for name in sections)
 
 
 def is_filler(text: str) -> bool:
@@ -99,8 +99,8 @@ def is_filler(text: str) -> bool:
 
 
 @cache
-def _refused_phrases(name: str) -> tuple[str, ...]:
-    return tuple(f" {phrase}" for phrase in _REFUSED.phrases(name))
+def _refused_phrases(name: str) -> PhraseList:
+    return PhraseList(_REFUSED.phrases(name))
 
 
 def _is_noise(sentence: str, words: int) -> bool:

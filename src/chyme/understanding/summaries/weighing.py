@@ -11,6 +11,7 @@ from chyme.text.function_words import empty_words
 from chyme.text.sentences import ranks, terms_of, word_count
 from chyme.text.word_lists import WordList
 from chyme.understanding.summaries.candidates import Candidate
+from chyme.understanding.summaries.phrases import PhraseList, plain_words
 from chyme.understanding.summaries.self_reference import names_document
 
 _GOOD_WORDS = range(8, 46)
@@ -32,7 +33,6 @@ _DEFINES = re.compile(
 )
 _SPOKEN_TO = re.compile(r"^(?:you|your|i|my|me|ich|du|je|yo|please|note|bitte|remember|imagine|let)\b|^[\"“„«‘']", re.IGNORECASE)
 _STEP = re.compile(r"^(?:click|press|select|choose|open|turn|add|remove|insert|enter|type|go to|make sure|check|use|set|put|run|install|visit|download|call|write|read|see|keep|do not|do)\b", re.I)
-_PLAIN = re.compile(r"[^\w'’\-]+")
 _PURPOSES = WordList(__package__, "purpose_phrases")
 _PURPOSE_WEIGHTS = {"paper": 2.2, "court": 1.6, "letter": 1.6, "agreement": 1.5, "law": 1.6, "speech": 1.0, "notice": 0.5}
 _SECTION_WEIGHTS = {"lead": 1.0, "opening": 0.4}
@@ -68,11 +68,11 @@ def _weigh(candidate: Candidate, number: int, shared: frozenset[str], title_term
 
 def purpose_weight(sentence: str) -> float:
     """How clearly a sentence says what the document is, does, asks for or decides."""
-    plain = f" {_PLAIN.sub(' ', sentence.lower())} "
-    found = [weight for name, weight in _PURPOSE_WEIGHTS.items() if any(part in plain for part in _purposes(name))]
+    plain = plain_words(sentence)
+    found = [weight for name, weight in _PURPOSE_WEIGHTS.items() if _purposes(name).is_in(plain)]
     return max([*found, 2.0 if names_document(sentence) else 0.0])
 
 
 @cache
-def _purposes(name: str) -> tuple[str, ...]:
-    return tuple(f" {phrase}" if phrase.isascii() else phrase for phrase in _PURPOSES.phrases(name))
+def _purposes(name: str) -> PhraseList:
+    return PhraseList(_PURPOSES.phrases(name))
