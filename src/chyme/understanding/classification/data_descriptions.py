@@ -26,7 +26,8 @@ _CODE = {
 _DATA = {
     "application/json": "JSON", "application/jsonl": "JSON lines", "application/geo+json": "GeoJSON",
     "application/xml": "XML", "application/yaml": "YAML", "application/toml": "TOML", "text/x-bibtex": "BibTeX",
-    "text/x-diff": "a patch", "text/vcard": "an address book", "text/calendar": "a calendar", "application/gpx+xml": "GPX",
+    "text/x-diff": "a patch", "text/vcard": "an address book", "text/calendar": "a calendar",
+    "application/gpx+xml": "GPX",
     "application/vnd.google-earth.kml+xml": "KML", "application/rss+xml": "RSS", "application/atom+xml": "Atom",
 }  # fmt: skip
 _ENTRIES = {
@@ -115,7 +116,9 @@ def describe_table(table: Table) -> str:
 def describe_rows(table: Table) -> str:
     """`340 rows of name, price`, or the size alone if the columns have no names."""
     rows = _count_of(table.rows, "row")
-    return f"{rows}{_listing(table.names, ' of ')}" if table.names else f"{rows} and {_count_of(table.columns, 'column')}"
+    return (
+        f"{rows}{_listing(table.names, ' of ')}" if table.names else f"{rows} and {_count_of(table.columns, 'column')}"
+    )
 
 
 def parse_delimited_table(text: str) -> Table | None:

@@ -13,9 +13,10 @@ from chyme.understanding.classification.data_descriptions import TAB_SEPARATED, 
 from chyme.understanding.classification.document_types import document_type_tags, title_names_type
 from chyme.understanding.classification.result import EVIDENCE_LENGTH, LOCAL, MAX_TAGS, Candidate, Classification
 from chyme.understanding.classification.source_text import MAX_CHARS, SourceText, read_source_text
-from chyme.understanding.classification.summary_sentence import SUBTITLES, choose_sentence
+from chyme.understanding.classification.summary_sentence import choose_sentence
 from chyme.understanding.dates.choice import choose_date
-from chyme.understanding.summaries.composition import DocumentFacts
+from chyme.understanding.summaries.facts import DocumentFacts
+from chyme.understanding.summaries.spoken_text import SUBTITLES
 from chyme.understanding.tags.topics import Topic, find_topics
 from chyme.understanding.titles.candidates import MIN_CONFIDENCE, Title, find_company, find_titles, text_comparison_key
 from chyme.understanding.titles.cleanup import comparison_key, same_words

@@ -18,31 +18,29 @@ from chyme.understanding.classification.data_descriptions import (
 )
 from chyme.understanding.classification.result import SUMMARY_LENGTH
 from chyme.understanding.classification.source_text import SourceText
-from chyme.understanding.summaries.candidates import (
-    Candidate,
-    is_preformatted,
-    is_transcript,
-    plain_lines,
-    read_candidates,
-    separate_short_lines,
-    spoken_lines,
-)
+from chyme.understanding.summaries.candidates import Candidate, read_candidates
 from chyme.understanding.summaries.composition import (
-    Composed,
-    DocumentFacts,
     describe_bill,
     describe_fields,
     describe_form,
-    describe_mail,
     describe_minutes,
     describe_outline,
     describe_recipe,
-    describe_sheets,
-    describe_subtitles,
 )
-from chyme.understanding.summaries.mails import MAILBOX, MAILS, written_text
+from chyme.understanding.summaries.facts import Composed, DocumentFacts
+from chyme.understanding.summaries.mails import MAILBOX, MAILS, describe_mail, written_text
+from chyme.understanding.summaries.plain_lines import is_preformatted, plain_lines, separate_short_lines
 from chyme.understanding.summaries.refusals import has_refused_phrase, is_filler, is_refused
-from chyme.understanding.summaries.shortening import shorten_sentence, strip_fillers, strip_marks
+from chyme.understanding.summaries.self_reference import names_document
+from chyme.understanding.summaries.sheets import describe_sheets
+from chyme.understanding.summaries.shortening import shorten_sentence, strip_marks
+from chyme.understanding.summaries.spoken_text import (
+    SUBTITLES,
+    describe_subtitles,
+    is_transcript,
+    spoken_lines,
+    strip_fillers,
+)
 from chyme.understanding.summaries.weighing import weigh_sentences
 from chyme.understanding.titles.cleanup import same_words
 
@@ -54,8 +52,7 @@ _FIRST_BLOCKS = 40  # blocks in which the rest of a description that was cut is 
 _SURE = 0.5  # confidence from which a description beats a sentence that is only usable
 _LINES = ("text/plain", "application/pdf")  # texts in which a line may be a heading without being marked as one
 _HEAD = 20_000  # characters in which such lines are looked for
-SUBTITLES = ("text/vtt", "application/x-subrip")
-_ENDED = re.compile(r"[.!?…。！？][\"'”»’)\]」』]{0,3}$")
+_ENDED = re.compile(r"[.!?。！？؟।][\"'”»’)\]」』]{0,3}$")
 _CUT = re.compile(r"\s?(?:\.\.\.|…|\[\.\.\.\]|\[…\])$")
 _MAX_TRIES = 50  # places with the first word of a sentence that are looked at one by one
 _MAX_JOINED, _SHORT_LINE = 3, 36  # lines of a sentence, and average characters below which they are rather rows
@@ -90,7 +87,7 @@ def choose_sentence(source: SourceText, facts: DocumentFacts) -> SummarySentence
             else describe_subtitles(source.whole, facts, found[0])
         )
         return _composed(structure) if structure else _quoted(*found)
-    if found and found[1] >= _STRONG:
+    if found and found[1] >= _STRONG and (facts.kind != "book" or names_document(found[0])):
         return _quoted(*found)
     described = structure or describe_fields(source, facts) or describe_outline(source, facts)
     is_better = described and described.confidence >= _SURE and (structure or facts.is_structured or not facts.kind)
@@ -151,7 +148,7 @@ def _first_sentence(text: str) -> str:
 def _describe_structure(source: SourceText, facts: DocumentFacts) -> Composed | None:
     """A description of what is no prose: a bill, a table, a spreadsheet, a mail, subtitles, a form."""
     if "sheet" in facts.mime or "excel" in facts.mime:
-        return describe_sheets(source.whole[:_MAX_COUNTED], facts)
+        return describe_sheets(source.whole[:_MAX_COUNTED])
     if facts.mime in (*MAILS, MAILBOX):
         return describe_mail(source.whole, facts.mime)
     if facts.mime in SUBTITLES:
@@ -185,8 +182,10 @@ def _choose(source: SourceText, facts: DocumentFacts) -> tuple[str, float] | Non
     for weight, candidate in ranked[:5]:
         if weight < _USABLE:
             break
-        if not _is_flattened(candidate.text, source.text):
-            return _join_short(candidate, facts.language), weight
+        text = _join_short(candidate, facts.language)
+        is_whole = _ENDED.search(shorten_sentence(text, SUMMARY_LENGTH)) is not None
+        if is_whole and not _is_flattened(candidate.text, source.text):
+            return text, weight
     return None
 
 

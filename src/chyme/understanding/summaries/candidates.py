@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from chyme.model import Segment
-from chyme.text.function_words import function_words, words_in
+from chyme.text.function_words import function_words
 from chyme.text.markdown_blocks import Block, BlockType
 from chyme.text.sentences import sentences_of, word_count
 from chyme.text.unspaced_scripts import RUNS
@@ -18,7 +19,6 @@ MAX_CANDIDATES = 90  # sentences that are weighed
 _MAX_BLOCKS = 1_500  # blocks that are read
 _MAX_CHARS = 40_000  # characters of the blocks that are read
 _MAX_JOINED = 3_000  # characters of a paragraph joined from torn pieces
-_PARAGRAPH_LINE, _SHORT_LINE = 55, 0.6  # characters of a line of a paragraph, and the share that a short line has
 _PROSE_ROW = 30  # words from which on a row of a table may be a paragraph laid out in a table
 _OPEN_LENGTH, _LINE_LENGTH = 30, 45  # characters of a piece that ends with a small word, and of a wrapped line
 _TORN_SEAMS, _TORN_SHARE = 6, 0.15  # seams that show that every line became a paragraph of its own
@@ -28,12 +28,11 @@ _SECTION_LABEL = re.compile(r"^([^\W\d_][^.:—–\n]{2,30}?)\s?(?:[.:—–]|--
 _HYPHENATED = re.compile(r"\b([^\W\d_]{2,})[-‐] (?!(?:and|or|und|oder|bis|et|y|e|en|to) )([a-zäöüß]{2,})")
 _LEFTOVER = re.compile(r"\[\]\([^()]{0,300}\)|^\[edit\]\s*")  # of links without words
 _PAGE_NUMBER = re.compile(r"^\d{1,4}\s+|\s+\d{1,4}$")
-_SPOKEN_AT = re.compile(r"\s*[\[(]?\d{1,2}:\d\d(?::\d\d)?(?:[.,]\d{1,3})?[\])]?\s*[-–]?\s*(?:[A-Z][\w .'-]{0,30}:\s+)?")
-_FENCE, _INDENTATION = re.compile(r"^\s*(?:```|~~~).*$", re.MULTILINE), re.compile(r"^[ \t]+", re.MULTILINE)
-_BEGINNING = 80  # blocks that show how a text is set
 _SECTIONS = WordList(__package__, "sections")
 _POINT = "\u2024"  # replaces the point of an abbreviation while the text is split into sentences
-_STARTERS = "The|This|It|In|We|A|An|On|By|He|She|They|For|As|At|To|That|These|Its|Our|If|When|After|Der|Die|Das|Ein|Wir|Es"
+_STARTERS = (
+    "The|This|It|In|We|A|An|On|By|He|She|They|For|As|At|To|That|These|Its|Our|If|When|After|Der|Die|Das|Ein|Wir|Es"
+)
 _ABBREVIATED = re.compile(
     r"\b(?:(?i:mwst|ust|inkl|incl|exkl|excl|zzgl|abzgl|nr|bzw|bspw|evtl|ggf|vgl|approx|dept|avda|núm|pág|tél)"
     r"|z\. ?B|d\. ?h|u\. ?a|i\. ?d\. ?R|p\. ?ex|p\. ?ej|ca|max|mind?|Str|Tel|Abs|Art|Std|Stk|Mio|Mrd|Hrsg"
@@ -61,7 +60,7 @@ def read_candidates(blocks: Sequence[Block], title: str | None, language: str | 
     section = ""
     for block in _join_torn_blocks(_readable_blocks(blocks, title or ""), language):
         is_heading = block.sort is BlockType.HEADING
-        named = _name_section(block.text) if is_heading or len(block.text) <= 40 else None
+        named = name_section(block.text) if is_heading or len(block.text) <= 40 else None
         if is_heading or named is not None:
             section = named or ("" if section != "lead" or is_heading else section)
             continue
@@ -72,54 +71,6 @@ def read_candidates(blocks: Sequence[Block], title: str | None, language: str | 
         if len(found) >= MAX_CANDIDATES:
             break
     return found[:MAX_CANDIDATES]
-
-
-def is_preformatted(blocks: Sequence[Block]) -> bool:
-    """Whether nearly all of a text is set like code, but reads like prose."""
-    beginning = blocks[:_BEGINNING]
-    aside = [block.text for block in beginning if block.sort is BlockType.ASIDE]
-    if sum(map(len, aside)) <= 0.7 * sum(len(block.text) for block in beginning):
-        return False
-    words = words_in(" ".join(aside))
-    small = function_words("en") | function_words("de") | function_words("fr") | function_words("es")
-    return len(words) > _PROSE_ROW and sum(word in small for word in words) > 0.25 * len(words)
-
-
-def plain_lines(text: str) -> str:
-    """A preformatted text without indentation and fences, so that its lines are read as paragraphs."""
-    return _INDENTATION.sub("", _FENCE.sub("", text))
-
-
-def is_transcript(text: str) -> bool:
-    """Whether most of the first lines begin with a time, and so are what people said."""
-    lines = [line for line in text[:3_000].split("\n")[:20] if line.strip()]
-    return len(lines) > 2 and sum(_SPOKEN_AT.match(line) is not None for line in lines) > 0.6 * len(lines)
-
-
-def spoken_lines(text: str) -> str:
-    """A transcript without times and speakers, each line a paragraph."""
-    return "\n\n".join(_SPOKEN_AT.sub("", line, count=1) for line in text.split("\n"))
-
-
-def separate_short_lines(text: str) -> str:
-    """The text with an empty line after a short line that stands above a paragraph: a label, a name, an address."""
-    lines = text.split("\n")
-    separated: list[str] = []
-    for number, line in enumerate(lines):
-        separated.append(line)
-        following = lines[number + 1] if number + 1 < len(lines) else ""
-        if (
-            line
-            and len(following) >= _PARAGRAPH_LINE
-            and len(line) < _SHORT_LINE * len(following)
-            and following[0].isupper()
-            and line[:1].isalnum()
-            and not _ENDED.search(line)
-            and line[-1] not in ",-|"
-            and line.rpartition(" ")[2].lower() not in function_words("en")
-        ):
-            separated.append("")
-    return "\n".join(separated)
 
 
 def _readable_blocks(blocks: Sequence[Block], title: str) -> list[Block]:
@@ -140,7 +91,7 @@ def _readable_blocks(blocks: Sequence[Block], title: str) -> list[Block]:
 def _join_torn_blocks(blocks: Sequence[Block], language: str | None) -> Iterator[Block]:
     """The blocks; pieces of one sentence that a page's layout tore apart are joined."""
     small = function_words(language) or function_words("en")
-    seams = sum(_continues(first, second, small, False) for first, second in zip(blocks, blocks[1:], strict=False))
+    seams = sum(_continues(first, second, small, False) for first, second in pairwise(blocks))
     lines = seams >= _TORN_SEAMS and seams >= _TORN_SHARE * len(blocks)
     pending: Block | None = None
     for block in blocks:
@@ -172,7 +123,7 @@ def _continues(first: Block, second: Block, small: frozenset[str], lines: bool) 
     return lines and len(text) >= _LINE_LENGTH and not is_heading and second.sort is BlockType.PARAGRAPH
 
 
-def _name_section(heading: str) -> str | None:
+def name_section(heading: str) -> str | None:
     """What a section with this heading is worth; empty for any other heading; None for a line that is none of them."""
     plain = _SECTION_NUMBER.sub("", heading).strip(" .:*#—–-").casefold()
     for name in ("lead", "opening", "skipped"):
@@ -184,11 +135,11 @@ def _name_section(heading: str) -> str | None:
 def _strip_label(text: str) -> tuple[str, str]:
     """A paragraph without the name of its section before it (`Abstract. We present …`), and that section."""
     label = _SECTION_LABEL.match(text)
-    named = _name_section(label[1]) if label else None
+    named = name_section(label[1]) if label else None
     if label and named in ("lead", "opening"):
         return text[label.end() :], named
     first, _, rest = text.partition(" ")
-    if rest[:1].isupper() and _name_section(first) == "lead" and first[:1].isupper():
+    if rest[:1].isupper() and name_section(first) == "lead" and first[:1].isupper():
         return rest, "lead"
     return text, ""
 

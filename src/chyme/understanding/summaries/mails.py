@@ -1,30 +1,37 @@
-"""Read who wrote a mail to whom about what, and what its writer wrote: no quotes, signatures and notices."""
+"""Describe a mail by who wrote to whom about what, and find what its writer wrote besides quotes and notices."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from chyme.understanding.summaries.facts import Composed
 from chyme.understanding.summaries.refusals import has_refused_phrase
+from chyme.understanding.summaries.wording import join_names, name_sender, quote_name
 
 MAILS = ("message/rfc822", "application/vnd.ms-outlook")
 MAILBOX = "application/mbox"
 _FIELD = re.compile(r"\*\*([A-Z][A-Za-z-]{1,20})(?::\*\*|\*\*:) ?")
 _MAX_HEADER = 40  # lines
+_JOINED_LENGTH = 330  # characters of a description and a sentence of the mail
+_LETTER = re.compile(r"[^\W\d_]")
 _ADDRESS = re.compile(r"\s*<[^<>]*>|\s*\([^()]*@[^()]*\)|^\"|\"(?=\s|$)|mailto:")
 _ATTACHMENTS = re.compile(r"^(?:Attachments:|## )", re.MULTILINE)
-_LISTED = re.compile(r"^Attachments:[ \t]*\n\s*?((?:[ \t]*[-*]?[ \t]?\S[^\n]{0,200}\n?){1,20})", re.MULTILINE)
+_LISTED = re.compile(r"^Attachments:[ \t]*\n\s{0,9}?((?:[ \t]{0,9}[-*]?[ \t]?\S[^\n]{0,200}\n?){1,20})", re.MULTILINE)
 _SIZE = re.compile(r"\s\(\d[\d.,]* ?[KMG]?i?B\)$")
 _QUOTED = re.compile(
     r"^(?:>|-{2,} ?(?:original message|forwarded|ursprüngliche nachricht|message d'origine|mensaje original)"
-    r"|_{10,}|begin forwarded message|(?:on|am|le|el|il|op|em) .{5,120}(?:wrote|schrieb|écrit|escribió|scritto|schreef|escreveu)"
+    r"|_{10,}|begin forwarded message"
+    r"|(?:on|am|le|el|il|op|em) .{5,120}(?:wrote|schrieb|écrit|escribió|scritto|schreef|escreveu)"
     r" ?.{0,60}:$|(?:from|von|de|da): .{3,80}$)",
     re.IGNORECASE,
 )
 _SIGNATURE = re.compile(r"^(?:-- ?|—|_{5,}|-{5,})$")
 _CLOSING = re.compile(
-    r"^(?:(?:kind|best|warm|many)?\s?(?:regards|wishes)|sincerely|yours (?:sincerely|faithfully|truly)|cheers|thanks(?: again)?"
-    r"|thank you|best|(?:mit )?(?:freundlichen|besten|herzlichen|viele|liebe|beste) grüßen?|cordialement|bien à vous|saludos"
+    r"^(?:(?:kind|best|warm|many)?\s?(?:regards|wishes)|sincerely|yours (?:sincerely|faithfully|truly)|cheers"
+    r"|thanks(?: again)?|thank you|best|(?:mit )?(?:freundlichen|besten|herzlichen|viele|liebe|beste) grüßen?"
+    r"|cordialement|bien à vous|saludos"
     r"|atentamente|cordiali saluti|met vriendelijke groet|atenciosamente)[,.!]?$",
     re.IGNORECASE,
 )
@@ -41,6 +48,37 @@ class MailHeader:
     recipients: tuple[str, ...] = ()
     subject: str = ""
     attachments: tuple[str, ...] = ()
+
+
+def describe_mail(whole: str, mime: str, sentence: str = "") -> Composed | None:
+    """`An e-mail from Ada Winter to Jürgen Brandt about “Window repair”: The glazier comes on Monday.`"""
+    if mime == MAILBOX:
+        subjects = subjects_of(whole)
+        names = tuple(dict.fromkeys(subjects))
+        count = f"{len(subjects)} e-mail{'s' if len(subjects) > 1 else ''}"
+        return Composed(f"A mailbox of {count}: {join_names(names, '; ')}.", 0.6) if names else None
+    header = read_header(whole)
+    if mime not in MAILS or not (header.sender or header.subject):
+        return None
+    to = _name_recipients([person for person in header.recipients if person != header.sender])
+    about = f" about {quote_name(header.subject)}" if _LETTER.search(header.subject) else ""
+    text = f"An e-mail{name_sender(header.sender)}{to}{about}"
+    joined = f"{text}: {sentence}"
+    if sentence and len(joined) <= _JOINED_LENGTH:
+        return Composed(joined, 0.6)
+    return Composed(f"{text}{_name_files(header.attachments)}.", 0.5)
+
+
+def _name_recipients(people: Sequence[str]) -> str:
+    if not people:
+        return ""
+    return f" to {' and '.join(people)}" if len(people) < 3 else f" to {people[0]} and {len(people) - 1} others"
+
+
+def _name_files(names: Sequence[str]) -> str:
+    if not names:
+        return ""
+    return f", with the attachment {names[0]}" if len(names) == 1 else f", with {len(names)} attachments"
 
 
 def read_header(text: str) -> MailHeader:
@@ -79,7 +117,7 @@ def written_text(text: str) -> str:
             break
         if plain.startswith(">") or _QUOTED.match(plain):
             continue
-        if has_refused_phrase(plain) and "confidential" in plain.lower():
+        if "confidential" in plain.lower() and has_refused_phrase(plain):
             break
         kept.append(line)
     return "\n".join(kept)

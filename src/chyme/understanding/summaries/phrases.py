@@ -21,6 +21,15 @@ class PhraseList:
             (unspaced if phrase[0] >= _FIRST_UNSPACED else spaced[phrase[:_KEY]]).append(phrase)
         self._spaced: Mapping[str, Sequence[str]] = dict(spaced)
         self._unspaced = tuple(unspaced)
+        self._short = frozenset(phrase for phrases in spaced.values() for phrase in phrases if len(phrase) < _KEY)
+
+    def begins(self, plain: str) -> bool:
+        """Whether a sentence in that form begins with one of the phrases."""
+        phrases = self._spaced.get(plain[:_KEY], ())
+        if any(plain.startswith(phrase) and plain[len(phrase) : len(phrase) + 1] in ("", " ") for phrase in phrases):
+            return True
+        first = plain.partition(" ")[0]
+        return (len(first) < _KEY and first in self._short) or plain.startswith(self._unspaced)
 
     def is_in(self, plain: str) -> bool:
         """Whether a sentence, in the form that `plain_words` gives it, contains one of the phrases."""

@@ -19,14 +19,16 @@ _LETTER = re.compile(r"[^\W\d_]")
 _SPLIT_WORDS = re.compile(r"\b\w\b \b\w\b \b\w\b")
 _INITIALS = re.compile(r"\b[A-Z]\.(?! ?[A-Z][a-z]{2})")
 _SALUTATION = re.compile(
-    r"^(?:dear|hi|hello|hey|sehr geehrte|liebe[rs]?|hallo|guten (?:tag|morgen)|good (?:morning|afternoon|evening)|bonjour"
+    r"^(?:dear|hi|hello|hey|sehr geehrte|liebe[rs]?|hallo|guten (?:tag|morgen)|bonjour"
+    r"|good (?:morning|afternoon|evening)"
     r"|cher|chère|hola|estimad\w*|gentile|geachte|best|regards|thanks|thank you|sincerely|mit freundlichen"
     r"|viele grüße|welcome|cheers)\b",
     re.IGNORECASE,
 )
 _NO_SENTENCE = re.compile(
     r"^[\[{=<|\\@#/&]|-{4,}|={4,}|<<<|>>>|_{3,}|\.{4,}|…{2,}|\]\(|https?://|www\.|\\[a-z]+[{\\]|[{}]|::|\(\)|=>|\);|//"
-    r"|\S+=\S+|\s--?[a-z]+\b(?= \S)|[☐☑☒□■]|\[[ xX]?\]|[©∈⊆∩∅⇔∀∃∑∫≤≥≈√∞\ufffd\ue000-\uf8ff]|=[0-9A-F]{2}\b|\b[a-z]+_[a-z_]+\(|x000d|\^|\$\\|\\$"
+    r"|\S+=\S+|\s--?[a-z]+\b(?= \S)|[☐☑☒□■]|\[[ xX]?\]|[©∈⊆∩∅⇔∀∃∑∫≤≥≈√∞\ufffd\ue000-\uf8ff]|=[0-9A-F]{2}\b"
+    r"|\b[a-z]+_[a-z_]+\(|x000d|\^|\$\\|\\$"
 )
 _CAPTION = re.compile(
     r"^(?:figures?|figs?\.|tables?|tab\.|abb(?:ildung)?\.?|tabelle|chart|exhibit|plate|photo|image|picture|source|quelle"
@@ -35,7 +37,8 @@ _CAPTION = re.compile(
     re.IGNORECASE,
 )
 _STAMP = re.compile(
-    r"^(?:(?:electronically |e-)?(?:filed|received|entered|docketed)\b.{0,40}\d|case\s?(?:no\b|number|:)|(?:appellate )?case:"
+    r"^(?:(?:electronically |e-)?(?:filed|received|entered|docketed)\b.{0,40}\d|case\s?(?:no\b|number|:)"
+    r"|(?:appellate )?case:"
     r"|page \d|seite \d|docket|document:? \d|entry id|rev(?:ision)?\.? \d|version \d|draft \d|doc(?:ument)? (?:no|id)"
     r"|printed on|generated (?:on|by)|created (?:on|by)|last (?:up|mod)|changed in version|added in version|exception\b"
     r"|(?:from|to|sent|date|time|cc|bcc|subject|re|von|an|gesendet|betreff|datum|attachments?|tel|fax|phone|e-?mail|address"
@@ -51,7 +54,9 @@ _CONTACT = re.compile(
 _AMOUNT = re.compile(r"(?<![\d.,])\d{1,3}(?:[.,' ]?\d{3}){0,3}[.,]\d\d(?![\d.,]*\d)|[€$£¥]\s?\d")
 _FEW_AMOUNTS, _FEW_NUMBERS, _FEW_QUOTES = 3, 0.3, 6
 _TORN = re.compile(r"^[,;:.!?)\]”»%-]|^(?:and|or|of|which|that|und|oder)\b(?![^,]*,)|[,;(\[-]$")
-_ODD_WORD = re.compile(r"[a-z]{2}[A-Z]{2}|[a-z][A-Z][a-z]+[A-Z]|\d[a-z]\d|[a-z]\d[a-z]|[^\W\d_][|\\~^][^\W\d_]|[¬¦§¶]{2}")
+_ODD_WORD = re.compile(
+    r"[a-z]{2}[A-Z]{2}|[a-z][A-Z][a-z]+[A-Z]|\d[a-z]\d|[a-z]\d[a-z]|[^\W\d_][|\\~^][^\W\d_]|[¬¦§¶]{2}"
+)
 _REFUSED, _FILLER = WordList(__package__, "refused_phrases"), WordList(__package__, "filler_text")
 _NOUN_CAPITALS = ("de", "lb")  # languages that write nouns with a capital
 

@@ -24,7 +24,11 @@ def names_document(sentence: str) -> bool:
         return False
     words = [word.lower() for word in _WORD.findall(match[1])]
     if words[0] in ("is", "ist", "est", "es"):  # "This is a guide to …", but not "This is the case"
-        words = words[2 : 2 + _MAX_NOUN_WORDS] if len(words) > 2 and words[1] in ("a", "an", "ein", "eine", "un", "une", "una") else []
+        words = (
+            words[2 : 2 + _MAX_NOUN_WORDS]
+            if len(words) > 2 and words[1] in ("a", "an", "ein", "eine", "un", "une", "una")
+            else []
+        )
     return any(word in _nouns() for word in words[:_MAX_NOUN_WORDS])
 
 

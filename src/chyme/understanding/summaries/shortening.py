@@ -11,28 +11,28 @@ _LEAST = 60  # characters that must remain
 _BRACKETS = re.compile(r"\s*(?:\([^()]{0,300}\)|\[[\d,;\s–-]{1,60}\])")
 _DATELINE = re.compile(
     r"^(?:[A-ZÄÖÜ][\w.'’ -]{1,30}(?:, [A-Z][\w. ]{1,20}){0,2}[,(]? ?)?"
-    r"\(?(?:\w{3,9}\.? \d{1,2},? \d{4}|\d{1,2}\.? \w{3,9}\.? \d{4}|\d{1,2}[./]\d{1,2}[./]\d{4})\)?\s?(?:[–—/]|--?|\([A-Z ]{2,20}\))\s?[–—-]*\s*(?=[A-ZÄÖÜ\"“])"
+    r"\(?(?:\w{3,9}\.? \d{1,2},? \d{4}|\d{1,2}\.? \w{3,9}\.? \d{4}|\d{1,2}[./]\d{1,2}[./]\d{4})\)?\s?"
+    r"(?:[–—/]|--?|\([A-Z ]{2,20}\))\s?[–—-]{0,3}\s?(?=[A-ZÄÖÜ\"“])"
 )
-_PARAGRAPH_MARK = re.compile(r"^(?:¶\s?\d*|\d{1,3}[.)]|\([a-z\d]{1,3}\)|[A-Z]\.|\d{1,2}(?:\.\d{1,2}){1,3}\.?|§\s?\d+)\s+(?=[A-ZÄÖÜÉ\"“])")
+_PARAGRAPH_MARK = re.compile(
+    r"^(?:¶\s?\d*|\d{1,3}[.)]|\([a-z\d]{1,3}\)|[A-Z]\.|\d{1,2}(?:\.\d{1,2}){1,3}\.?|§\s?\d+)\s+(?=[A-ZÄÖÜÉ\"“])"
+)
 # Where a main clause may end. A comma alone may be within a list or after a clause that only introduces.
 _CLAUSE = re.compile(
-    r";\s|\s[–—]\s|,\s(?=(?:which|who|whose|whom|where|whereby|while|whereas|although|though|because|since|so that|but|nor"
-    r"|with the exception|including|such as|as well as|in particular|especially|thereby|and (?:that|which|it|he|she|they|we"
-    r"|I|the|this|these|thus|therefore|also|will|has|have|is|are|was|were)|aber|sondern|weil|da|wobei|während|obwohl|sodass"
-    r"|damit|und (?:die|der|das|dass|es|wir|sie|ist|hat|wird)|mais|car|afin|ainsi que|pero|porque|aunque|así como|ma|perché"
+    r";\s|\s[–—]\s|,\s(?=(?:which|who|whose|whom|where|whereby|while|whereas|although|though|because|since"
+    r"|so that|but|nor|with the exception|including|such as|as well as|in particular|especially|thereby"
+    r"|and (?:that|which|it|he|she|they|we|I|the|this|these|thus|therefore|also|will|has|have|is|are|was|were)|aber|sondern|weil|da|wobei|während|obwohl|sodass"
+    r"|damit|und (?:die|der|das|dass|es|wir|sie|ist|hat|wird)|mais|car|afin|ainsi que|pero|porque|aunque"
+    r"|así como|ma|perché"
     r"|nonché|maar|omdat|waarbij|mas|pois)\b)"
 )
 
 
 _LABEL = re.compile(r"^(?:[A-ZÄÖÜ][\w.'’-]+(?: [A-ZÄÖÜ]?[\w.'’-]+){0,2}):\s+(?=[A-ZÄÖÜÉ])")
 _BYLINE = re.compile(r"^(?:[A-ZÄÖÜ]{2}[A-ZÄÖÜ.,' -]{1,40}|[A-Z][\w.]+(?: [\w.]+){0,2}) [—–] (?=[A-ZÄÖÜ])")
-_FILLERS = re.compile(
-    r"^(?:(?:um+|uh+|erm?|so|okay|ok|yeah|yes|well|right|alright|all right|and|now|hey|hi|hello|everyone|everybody|also|ähm?|ja|gut"
-    r"|alors|bon|pues|bueno)\b[,.!]?\s+)+(?=\S)",
-    re.IGNORECASE,
-)
 _GREETING = re.compile(
-    r"^(?:\w{3,9}\.? \d{1,2},? \d{4}\s+|\d{1,2}\.? \w{3,9} \d{4}\s+)?(?:(?:dear|sehr geehrte|liebe[rs]?|hallo|hello|hi|cher|chère"
+    r"^(?:\w{3,9}\.? \d{1,2},? \d{4}\s+|\d{1,2}\.? \w{3,9} \d{4}\s+)?"
+    r"(?:(?:dear|sehr geehrte|liebe[rs]?|hallo|hello|hi|cher|chère"
     r"|estimad\w|gentile|geachte|prezad\w)\b[^,:!.]{0,60}[,:!])\s+(?=\S)",
     re.IGNORECASE,
 )
@@ -44,12 +44,6 @@ def strip_marks(sentence: str) -> str:
     for mark in (_PARAGRAPH_MARK, _DATELINE, _GREETING, _LABEL, _BYLINE):
         plain = mark.sub("", plain, count=1)
     return plain[:1].upper() + plain[1:] if plain != sentence else sentence
-
-
-def strip_fillers(sentence: str) -> str:
-    """A spoken sentence without the words that only begin it: `Okay, so today …`."""
-    plain = _FILLERS.sub("", sentence, count=1)
-    return plain[:1].upper() + plain[1:]
 
 
 def shorten_sentence(sentence: str, length: int) -> str:

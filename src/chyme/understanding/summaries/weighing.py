@@ -15,26 +15,26 @@ from chyme.understanding.summaries.phrases import PhraseList, plain_words
 from chyme.understanding.summaries.self_reference import names_document
 
 _GOOD_WORDS = range(8, 46)
+_START_LENGTH = 60  # characters in which a sentence shows how it begins
 _PROSE = 25  # words from which on a paragraph is prose
 _FADING = 7  # sentences after which an early position counts half
-_REFERS_BACK = re.compile(
-    r"^(?:it|this(?! (?:year|month|week|summer|spring|autumn|winter))|that|these|those|they|he|she|however|but|and|so|thus|therefore|hence|moreover|furthermore|in addition"
-    r"|instead|besides|then|otherwise|also|such|as a result|for example|for instance|in this|on the other hand|in fact"
-    r"|consequently|similarly|likewise|nevertheless|nonetheless|meanwhile|additionally|finally|second(?:ly)?|third(?:ly)?"
-    r"|next|again|still|yet|accordingly|specifically|indeed|in contrast|by contrast|conversely|both|neither|another|other"
-    r"|the (?:latter|former|above|same)|his|her|their|its|dies\w*|er|sie|es|aber|und|jedoch|daher|deshalb|außerdem|dabei"
-    r"|zudem|il|elle|ils|cela|mais|et|donc|ello|esto|pero|y|además|questo|ma|inoltre|dit|maar|isto|mas|따라서|그러나|しかし"
-    r"|また|但是|因此|\d[\d.]*)\b",
-    re.IGNORECASE,
-)
 _DEFINES = re.compile(
-    r"^.{2,120}?\b(?:(?:is|are|was|were) (?:a|an|the|one of)|(?:ist|sind|war) (?:ein|eine|der|die|das)|(?:est|sont) (?:un|une"
-    r"|le|la)|(?:es|son) (?:un|una|el|la)|è (?:un|una|il|la)|é (?:um|uma|o|a)|is (?:een|de|het))\b"
+    r"^.{2,120}?\b(?:(?:is|are|was|were) (?:a|an|the|one of)|(?:ist|sind|war) (?:ein|eine|der|die|das)"
+    r"|(?:est|sont) (?:un|une|le|la)|(?:es|son) (?:un|una|el|la)|è (?:un|una|il|la)"
+    r"|é (?:um|uma|o|a)|is (?:een|de|het))\b"
 )
-_SPOKEN_TO = re.compile(r"^(?:you|your|i|my|me|ich|du|je|yo|please|note|bitte|remember|imagine|let)\b|^[\"“„«‘']", re.IGNORECASE)
-_STEP = re.compile(r"^(?:click|press|select|choose|open|turn|add|remove|insert|enter|type|go to|make sure|check|use|set|put|run|install|visit|download|call|write|read|see|keep|do not|do)\b", re.I)
-_PURPOSES = WordList(__package__, "purpose_phrases")
-_PURPOSE_WEIGHTS = {"paper": 2.2, "court": 1.6, "letter": 1.6, "agreement": 1.5, "law": 1.6, "speech": 1.0, "notice": 0.5}
+_PURPOSES, _STARTS = WordList(__package__, "purpose_phrases"), WordList(__package__, "sentence_starts")
+_THIS_YEAR = ("this year", "this month", "this week", "this summer", "this spring", "this autumn", "this winter")
+_QUOTATIONS = tuple("\"“„«‘'")
+_PURPOSE_WEIGHTS = {
+    "paper": 2.2,
+    "court": 1.6,
+    "letter": 1.6,
+    "agreement": 1.5,
+    "law": 1.6,
+    "speech": 1.0,
+    "notice": 0.5,
+}
 _SECTION_WEIGHTS = {"lead": 1.0, "opening": 0.4}
 
 
@@ -61,9 +61,12 @@ def _weigh(candidate: Candidate, number: int, shared: frozenset[str], title_term
     weight += 0.4 if words in _GOOD_WORDS else -0.6 if words < _GOOD_WORDS.start else -0.2
     weight += purpose_weight(text)
     weight += 0.8 * bool(shared and _DEFINES.match(text))
-    if _REFERS_BACK.match(text) and not names_document(text):
+    plain = plain_words(text[:_START_LENGTH])
+    if _starts("back").begins(plain) and not names_document(text) and not plain.startswith(_THIS_YEAR):
         weight -= 2.0
-    return weight - 1.2 * is_question(text) - 0.6 * bool(_SPOKEN_TO.match(text)) - 0.8 * bool(_STEP.match(text))
+    weight -= text[:1].isdecimal()
+    is_address = _starts("address").begins(plain) or text.startswith(_QUOTATIONS)
+    return weight - 1.2 * is_question(text) - 0.6 * is_address - 0.8 * _starts("step").begins(plain)
 
 
 def purpose_weight(sentence: str) -> float:
@@ -76,3 +79,8 @@ def purpose_weight(sentence: str) -> float:
 @cache
 def _purposes(name: str) -> PhraseList:
     return PhraseList(_PURPOSES.phrases(name))
+
+
+@cache
+def _starts(name: str) -> PhraseList:
+    return PhraseList(_STARTS.phrases(name))

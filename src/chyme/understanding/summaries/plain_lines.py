@@ -1,0 +1,51 @@
+"""Read texts without markup as prose: lines above a paragraph, and what is set like code."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from chyme.text.function_words import function_words, words_in
+from chyme.text.markdown_blocks import Block, BlockType
+
+_PARAGRAPH_LINE, _SHORT_LINE = 55, 0.6  # characters of a line of a paragraph, and the share that a short line has
+_BEGINNING, _MIN_WORDS = 80, 30  # blocks that show how a text is set, and words that are needed to judge it
+_ENDED = re.compile(r"[.!?…:;。！？：；؟।][\"'”»’)\]」』*]{0,3}$")
+_FENCE, _INDENTATION = re.compile(r"^\s*(?:```|~~~).*$", re.MULTILINE), re.compile(r"^[ \t]+", re.MULTILINE)
+
+
+def is_preformatted(blocks: Sequence[Block]) -> bool:
+    """Whether nearly all of a text is set like code, but reads like prose."""
+    beginning = blocks[:_BEGINNING]
+    aside = [block.text for block in beginning if block.sort is BlockType.ASIDE]
+    if sum(map(len, aside)) <= 0.7 * sum(len(block.text) for block in beginning):
+        return False
+    words = words_in(" ".join(aside))
+    small = function_words("en") | function_words("de") | function_words("fr") | function_words("es")
+    return len(words) > _MIN_WORDS and sum(word in small for word in words) > 0.25 * len(words)
+
+
+def plain_lines(text: str) -> str:
+    """A preformatted text without indentation and fences, so that its lines are read as paragraphs."""
+    return _INDENTATION.sub("", _FENCE.sub("", text))
+
+
+def separate_short_lines(text: str) -> str:
+    """The text with an empty line after a short line that stands above a paragraph: a label, a name, an address."""
+    lines = text.split("\n")
+    separated: list[str] = []
+    for number, line in enumerate(lines):
+        separated.append(line)
+        following = lines[number + 1] if number + 1 < len(lines) else ""
+        if (
+            line
+            and len(following) >= _PARAGRAPH_LINE
+            and len(line) < _SHORT_LINE * len(following)
+            and following[0].isupper()
+            and line[:1].isalnum()
+            and not _ENDED.search(line)
+            and line[-1] not in ",-|"
+            and line.rpartition(" ")[2].lower() not in function_words("en")
+        ):
+            separated.append("")
+    return "\n".join(separated)
