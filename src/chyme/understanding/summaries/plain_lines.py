@@ -11,7 +11,8 @@ from chyme.text.markdown_blocks import Block, BlockType
 _PARAGRAPH_LINE, _SHORT_LINE = 55, 0.6  # characters of a line of a paragraph, and the share that a short line has
 _BEGINNING, _MIN_WORDS = 80, 30  # blocks that show how a text is set, and words that are needed to judge it
 _ENDED = re.compile(r"[.!?…:;。！？：；؟।][\"'”»’)\]」』*]{0,3}$")
-_FENCE, _INDENTATION = re.compile(r"^\s*(?:```|~~~).*$", re.MULTILINE), re.compile(r"^[ \t]+", re.MULTILINE)
+_NO_TEXT = re.compile(r"^[ \t]*(?:(?:```|~~~).*|[\[<][^\n]*[\]>][ \t]*)$", re.MULTILINE)  # fences, notes of a printer
+_INDENTATION = re.compile(r"^[ \t]+", re.MULTILINE)
 
 
 def is_preformatted(blocks: Sequence[Block]) -> bool:
@@ -27,7 +28,7 @@ def is_preformatted(blocks: Sequence[Block]) -> bool:
 
 def plain_lines(text: str) -> str:
     """A preformatted text without indentation and fences, so that its lines are read as paragraphs."""
-    return _INDENTATION.sub("", _FENCE.sub("", text))
+    return separate_short_lines(_INDENTATION.sub("", _NO_TEXT.sub("", text)))
 
 
 def separate_short_lines(text: str) -> str:

@@ -58,6 +58,7 @@ _ODD_WORD = re.compile(
     r"[a-z]{2}[A-Z]{2}|[a-z][A-Z][a-z]+[A-Z]|\d[a-z]\d|[a-z]\d[a-z]|[^\W\d_][|\\~^][^\W\d_]|[¬¦§¶]{2}"
 )
 _REFUSED, _FILLER = WordList(__package__, "refused_phrases"), WordList(__package__, "filler_text")
+_LANGUAGES = ("en", "de", "fr", "es", "it", "nl", "pt")  # whose function words are known
 _NOUN_CAPITALS = ("de", "lb")  # languages that write nouns with a capital
 
 
@@ -130,9 +131,14 @@ def _is_list(sentence: str, language: str | None) -> bool:
     if RUNS.search(sentence):
         return False
     words = words_in(sentence)
-    small = function_words(language)
-    if small and len(words) > 6 and sum(word in small for word in words) < 0.12 * len(words):
+    small = _all_function_words()  # of every language, since the detected one may be that of another part
+    if function_words(language) and len(words) > 6 and sum(word in small for word in words) < 0.12 * len(words):
         return True
     spaced = [word for word in sentence.split() if word[:1].isalpha()]
     capitals = sum(word[0].isupper() for word in spaced)
     return capitals > (0.8 if language in _NOUN_CAPITALS else 0.62) * len(spaced)
+
+
+@cache
+def _all_function_words() -> frozenset[str]:
+    return frozenset().union(*(function_words(language) for language in _LANGUAGES))

@@ -21,7 +21,8 @@ _PARAGRAPH_MARK = re.compile(
 _CLAUSE = re.compile(
     r";\s|\s[–—]\s|,\s(?=(?:which|who|whose|whom|where|whereby|while|whereas|although|though|because|since"
     r"|so that|but|nor|with the exception|including|such as|as well as|in particular|especially|thereby"
-    r"|and (?:that|which|it|he|she|they|we|I|the|this|these|thus|therefore|also|will|has|have|is|are|was|were)|aber|sondern|weil|da|wobei|während|obwohl|sodass"
+    r"|and (?:that|which|it|he|she|they|we|I|the|this|these|thus|therefore|also|will|has|have|is|are|was|were)"
+    r"|aber|sondern|weil|da|wobei|während|obwohl|sodass"
     r"|damit|und (?:die|der|das|dass|es|wir|sie|ist|hat|wird)|mais|car|afin|ainsi que|pero|porque|aunque"
     r"|así como|ma|perché"
     r"|nonché|maar|omdat|waarbij|mas|pois)\b)"
