@@ -29,7 +29,13 @@ from chyme.understanding.summaries.composition import (
 )
 from chyme.understanding.summaries.facts import Composed, DocumentFacts
 from chyme.understanding.summaries.mails import MAILBOX, MAILS, describe_mail, written_text
-from chyme.understanding.summaries.plain_lines import is_preformatted, plain_lines, separate_short_lines
+from chyme.understanding.summaries.plain_lines import (
+    capitalise_sentences,
+    is_lower_case,
+    is_preformatted,
+    plain_lines,
+    separate_short_lines,
+)
 from chyme.understanding.summaries.refusals import has_refused_phrase, is_filler, is_refused
 from chyme.understanding.summaries.self_reference import names_document
 from chyme.understanding.summaries.sheets import describe_sheets
@@ -42,7 +48,7 @@ from chyme.understanding.summaries.spoken_text import (
     strip_fillers,
 )
 from chyme.understanding.summaries.weighing import weigh_sentences
-from chyme.understanding.titles.cleanup import same_words
+from chyme.understanding.titles.cleanup import comparison_key, same_words
 
 _MIN_WORDS = 5  # words of a sentence that may serve as a summary
 _SHORT_WORDS = 8  # a shorter sentence is joined with the next one
@@ -51,6 +57,7 @@ _USABLE, _STRONG = 1.6, 3.0  # weights from which a sentence says enough, and sa
 _FIRST_BLOCKS = 40  # blocks in which the rest of a description that was cut is looked for
 _SURE = 0.5  # confidence from which a description beats a sentence that is only usable
 _LINES = ("text/plain", "application/pdf")  # texts in which a line may be a heading without being marked as one
+_TITLE_SHARE = 1.25  # a sentence that begins with the title must be longer by that
 _HEAD = 20_000  # characters in which such lines are looked for
 _ENDED = re.compile(r"[.!?。！？؟।][\"'”»’)\]」』]{0,3}$")
 _CUT = re.compile(r"\s?(?:\.\.\.|…|\[\.\.\.\]|\[…\])$")
@@ -172,10 +179,11 @@ def _choose(source: SourceText, facts: DocumentFacts) -> tuple[str, float] | Non
     is_spoken = source.spoken or facts.mime in SUBTITLES or is_transcript(source.text)
     clean = strip_fillers if is_spoken else strip_marks
     read = read_candidates(blocks, facts.title, facts.language)
+    names = frozenset((facts.title or "").split())
     candidates = [
         candidate
         for candidate in (replace(one, text=clean(one.text)) for one in read)
-        if not is_refused(candidate.text, facts.language) and not same_words(candidate.text, facts.title or "")
+        if not is_refused(candidate.text, facts.language, names) and not _repeats(candidate.text, facts.title or "")
     ]
     weights = weigh_sentences(candidates, facts.title, facts.language)
     ranked = sorted(zip(weights, candidates, strict=True), key=lambda pair: -pair[0])
@@ -189,6 +197,12 @@ def _choose(source: SourceText, facts: DocumentFacts) -> tuple[str, float] | Non
     return None
 
 
+def _repeats(sentence: str, title: str) -> bool:
+    """Whether a sentence says no more than the title."""
+    said, named = comparison_key(sentence), comparison_key(title)
+    return said in named or (bool(named) and said.startswith(named) and len(said) < _TITLE_SHARE * len(named))
+
+
 def _prose_blocks(source: SourceText, mime: str) -> Sequence[Block]:
     """The blocks of what was written: of a mail without quotes, of lines without the short ones above a paragraph."""
     if mime in MAILS:
@@ -197,6 +211,8 @@ def _prose_blocks(source: SourceText, mime: str) -> Sequence[Block]:
         return blocks_of(spoken_lines(source.text[:_HEAD]))
     if is_preformatted(source.blocks):
         return blocks_of(plain_lines(source.text[:_HEAD]))
+    if is_lower_case(source.text):
+        return blocks_of(capitalise_sentences(source.text[:_HEAD]))
     if mime in _LINES:
         head = source.text[:_HEAD]
         separated = separate_short_lines(head)

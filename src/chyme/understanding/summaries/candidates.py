@@ -26,7 +26,7 @@ _ENDED = re.compile(r"[.!?…:;。！？：；؟।][\"'”»’)\]」』*]{0,3}
 _SECTION_NUMBER = re.compile(r"^(?:\d{1,2}(?:\.\d{1,2}){0,3}\.?|[IVX]{1,5}\.|[A-Z]\.|§\s*\d+)\s+")
 _SECTION_LABEL = re.compile(r"^([^\W\d_][^.:—–\n]{2,30}?)\s?(?:[.:—–]|--)\s?(?=\S)")
 _HYPHENATED = re.compile(r"\b([^\W\d_]{2,})[-‐] (?!(?:and|or|und|oder|bis|et|y|e|en|to) )([a-zäöüß]{2,})")
-_LEFTOVER = re.compile(r"\[\]\([^()]{0,300}\)|^\[edit\]\s*")  # of links without words
+_LEFTOVER = re.compile(r"\[\]\([^()]{0,300}\)|^\[edit\]\s*|<(?:a href|img src)=\"\s?")  # of links
 _PAGE_NUMBER = re.compile(r"^\d{1,4}\s+|\s+\d{1,4}$")
 _SECTIONS = WordList(__package__, "sections")
 _POINT = "\u2024"  # replaces the point of an abbreviation while the text is split into sentences
@@ -145,7 +145,7 @@ def _strip_label(text: str) -> tuple[str, str]:
 
 
 def _split(text: str, section: str, is_item: bool) -> Iterator[Candidate]:
-    if "](" in text or "[" in text[:1]:
+    if "](" in text or text[:1] in "[<":
         text = _LEFTOVER.sub("", text)
     if "- " in text:
         text = _HYPHENATED.sub(r"\1\2", text)

@@ -38,7 +38,7 @@ _LABEL = re.compile(
 )
 _MIN_BLANKS = 5
 _FIELD = re.compile(r"^\W{0,3}([A-ZÄÖÜ][^\W\d_]+(?:[ /-][^\W\d_]+){0,2}):\W{0,3} \S", re.MULTILINE)
-_FIELDS_HEAD, _MIN_FIELDS, _PROSE_LENGTH = 2_500, 3, 120
+_FIELDS_HEAD, _MIN_FIELDS, _FIELDS_SHARE, _PROSE_LENGTH = 2_500, 3, 0.2, 120
 _MINUTES = re.compile(r"minutes|protokoll|compte rendu|procès-verbal|\bacta\b|verbale|notulen|\bata\b", re.IGNORECASE)
 _QUANTITY = re.compile(r"[\d½¼¾⅓]")
 _PARTS = WordList(__package__, "parts")
@@ -80,7 +80,8 @@ def describe_fields(source: SourceText, facts: DocumentFacts) -> Composed | None
     """`A text called “Account statement” with Account number, Statement period, Account holder.`"""
     labels = list(dict.fromkeys(_FIELD.findall(source.text[:_FIELDS_HEAD])))
     prose = sum(len(block.text) for block in source.blocks[:60] if len(block.text) > _PROSE_LENGTH)
-    if len(labels) < _MIN_FIELDS or prose > _PROSE_LENGTH * 4:
+    lines = sum(map(bool, map(str.strip, source.text[:_FIELDS_HEAD].split("\n"))))
+    if len(labels) < max(_MIN_FIELDS, _FIELDS_SHARE * lines) or prose > _PROSE_LENGTH * 4:
         return None
     known = f"{name_kind(facts)}{name_sender(facts.sender)}{name_day(facts.day)}{name_title(facts)}"
     return Composed(f"{known} with {join_names(labels)}.", 0.5)

@@ -12,6 +12,8 @@ _PARAGRAPH_LINE, _SHORT_LINE = 55, 0.6  # characters of a line of a paragraph, a
 _BEGINNING, _MIN_WORDS = 80, 30  # blocks that show how a text is set, and words that are needed to judge it
 _ENDED = re.compile(r"[.!?…:;。！？：；؟।][\"'”»’)\]」』*]{0,3}$")
 _NO_TEXT = re.compile(r"^[ \t]*(?:(?:```|~~~).*|[\[<][^\n]*[\]>][ \t]*)$", re.MULTILINE)  # fences, notes of a printer
+_CASE_LENGTH = 2_000  # characters that show how a text is written
+_SENTENCE_START, _SPACED_STOP = re.compile(r"(\A\s*|\n\s*\n|[.!?]\s+)([^\W\d_])"), re.compile(r" ([.,;:!?])(?=\s|\Z)")
 _INDENTATION = re.compile(r"^[ \t]+", re.MULTILINE)
 
 
@@ -29,6 +31,17 @@ def is_preformatted(blocks: Sequence[Block]) -> bool:
 def plain_lines(text: str) -> str:
     """A preformatted text without indentation and fences, so that its lines are read as paragraphs."""
     return separate_short_lines(_INDENTATION.sub("", _NO_TEXT.sub("", text)))
+
+
+def is_lower_case(text: str) -> bool:
+    """Whether a text has no capital letters, like old databases and some chats."""
+    beginning = text[:_CASE_LENGTH]
+    return sum(map(str.islower, beginning)) > _CASE_LENGTH // 20 and sum(map(str.isupper, beginning)) < 3
+
+
+def capitalise_sentences(text: str) -> str:
+    """A text without capitals with one at the beginning of each sentence, and no space before a full stop."""
+    return _SENTENCE_START.sub(lambda match: match[1] + match[2].upper(), _SPACED_STOP.sub(r"\1", text))
 
 
 def separate_short_lines(text: str) -> str:

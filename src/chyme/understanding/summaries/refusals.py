@@ -42,7 +42,8 @@ _STAMP = re.compile(
     r"|page \d|seite \d|docket|document:? \d|entry id|rev(?:ision)?\.? \d|version \d|draft \d|doc(?:ument)? (?:no|id)"
     r"|printed on|generated (?:on|by)|created (?:on|by)|last (?:up|mod)|changed in version|added in version|exception\b"
     r"|(?:from|to|sent|date|time|cc|bcc|subject|re|von|an|gesendet|betreff|datum|attachments?|tel|fax|phone|e-?mail|address"
-    r"|before|present|venue|place|author|editor|keywords)\s?:|(?:heard in|isbn|issn|doi|id|see|cf|ibid)\b)",
+    r"|before|present|venue|place|author|editor|keywords)\s?:|(?:heard in|isbn|issn|doi|id|see|cf|ibid)\b"
+    r"|for (?:[\w-]+ ){1,5}see\b)",
     re.IGNORECASE,
 )
 _FIELD = re.compile(r"(?:^|[\s,;|])[A-ZÄÖÜÉ][\w'’/()-]*(?: [\w'’/()#.-]+){0,3}:(?=\s|$)")
@@ -53,6 +54,7 @@ _CONTACT = re.compile(
 )
 _AMOUNT = re.compile(r"(?<![\d.,])\d{1,3}(?:[.,' ]?\d{3}){0,3}[.,]\d\d(?![\d.,]*\d)|[€$£¥]\s?\d")
 _FEW_AMOUNTS, _FEW_NUMBERS, _FEW_QUOTES = 3, 0.3, 6
+_NAME = re.compile(r"[a-z]{1,12}[A-Z\d]")  # iPhone, py3langid
 _TORN = re.compile(r"^[,;:.!?)\]”»%-]|^(?:and|or|of|which|that|und|oder)\b(?![^,]*,)|[,;(\[-]$")
 _ODD_WORD = re.compile(
     r"[a-z]{2}[A-Z]{2}|[a-z][A-Z][a-z]+[A-Z]|\d[a-z]\d|[a-z]\d[a-z]|[^\W\d_][|\\~^][^\W\d_]|[¬¦§¶]{2}"
@@ -62,12 +64,12 @@ _LANGUAGES = ("en", "de", "fr", "es", "it", "nl", "pt")  # whose function words 
 _NOUN_CAPITALS = ("de", "lb")  # languages that write nouns with a capital
 
 
-def is_refused(sentence: str, language: str | None) -> bool:
-    """Whether a sentence cannot be the summary of a document."""
+def is_refused(sentence: str, language: str | None, names: frozenset[str] = frozenset()) -> bool:
+    """Whether a sentence cannot be the summary of a document. `names` are words that may begin it in lower case."""
     words = word_count(sentence)
     return (
         not _MIN_WORDS <= words <= _MAX_WORDS
-        or not is_complete(sentence)
+        or not is_complete(sentence, names)
         or sentence.isupper()
         or _NO_SENTENCE.search(sentence) is not None
         or _SALUTATION.match(sentence) is not None
@@ -79,9 +81,11 @@ def is_refused(sentence: str, language: str | None) -> bool:
     )
 
 
-def is_complete(sentence: str) -> bool:
+def is_complete(sentence: str, names: frozenset[str] = frozenset()) -> bool:
     """Whether a sentence has its beginning and its end."""
-    if not _ENDED.search(sentence) or sentence[0].islower() or _TORN.search(sentence):
+    if not _ENDED.search(sentence) or _TORN.search(sentence):
+        return False
+    if sentence[0].islower() and not _NAME.match(sentence) and sentence.split(maxsplit=1)[0] not in names:
         return False
     depth = 0
     for mark in _BRACKET.findall(sentence):
