@@ -299,6 +299,20 @@ the breeding season, and to appoint wardens who watch over the dunes.
 of April to the last of July in any year without the leave of a warden.
 ```
 """
+LOWER_CASE = """bending of plates .
+
+this paper analyzes the bending of a plate that is clamped on all edges . the results agree with tests .
+"""
+LOWER_CASE_NAME = """# tidewatch
+
+tidewatch warns you before high water and prints the tides of the day.
+"""
+LABELLED_LINES = """Good credit
+Objective and background
+Classify the customers of a bank by what is known of them from inside and outside the bank.
+Data
+The base file has one row for each customer, with all that is known of cards and of loans.
+"""
 ENCYCLOPEDIA = """# Varn
 
 For other uses, see Varn (disambiguation).
@@ -340,6 +354,15 @@ The river freezes over in most winters.
         (GUIDANCE, "Guidance Note 7/2020", PDF, "en", "This note advises regional offices how to handle applications"),
         (TRANSCRIPT, None, "text/plain", "en", "Today we want to decide who repairs the footbridge and when the"),
         (PREFORMATTED, None, HTML, "en", "To protect the dunes of the northern coast, to close paths during the"),
+        (LOWER_CASE, "bending of plates", "text/plain", "en", "This paper analyzes the bending of a plate that is cl"),
+        (LOWER_CASE_NAME, "tidewatch", "text/markdown", "en", "tidewatch warns you before high water and prints"),
+        (
+            LABELLED_LINES,
+            "Good credit",
+            "text/plain",
+            "en",
+            "Classify the customers of a bank by what is known of them",
+        ),
         (ENCYCLOPEDIA, "Varn", HTML, "en", "Varn is a river in the north of Halden that flows into the Grey Sea near"),
     ],
 )
@@ -399,6 +422,47 @@ Statement period: 1 January 2023 to 31 January 2023
 Account holder: Mr J Hale
 
 Your deposits are protected by the fund.
+"""
+AGENDA = """# Parish Council Meeting
+
+## Agenda
+
+1. Apologies
+2. Playground fence
+3. Grant for the summer fair
+4. Date of next meeting
+
+Members of the public are welcome to attend.
+"""
+SURVEY = """Visitor survey
+
+Thank you for coming. Please take five minutes to answer these questions.
+
+1. How did you hear of us?
+
+☐ Friends ☐ Internet
+
+2. How often do you come?
+
+☐ Never ☐ Once a year
+
+3. Would you come again?
+
+____________
+"""
+GERMAN_MINUTES = """# Protokoll der Versammlung
+
+TOP 1 Begrüßung
+
+Der Vorsitzende eröffnet die Versammlung um 19.05 Uhr.
+
+TOP 2 Kassenbericht
+
+Der Verein hat das Jahr mit einem Überschuss abgeschlossen.
+
+TOP 3 Neues Boot
+
+Die Versammlung beschließt den Kauf eines Vierers.
 """
 DECK = """## Heat pumps
 
@@ -488,6 +552,26 @@ LOREM = "Lorem ipsum dolor sit amet, consectetur adipiscing elit, sed do eiusmod
             DocumentFacts(None, SHEETS, None),
             "A spreadsheet “Ducks per year” with 2 rows of Year, Ducks.",
         ),
+        (
+            AGENDA,
+            DocumentFacts("Parish Council Meeting", PDF, "en", day="2023-06-06"),
+            "A document of 6 June 2023 called “Parish Council Meeting”: Playground fence; Grant for the summer fair.",
+        ),
+        (
+            SURVEY,
+            DocumentFacts("Visitor survey", PDF, "en"),
+            "A questionnaire called “Visitor survey” with 3 questions: How did you hear of us?; How often do you come?",
+        ),
+        (
+            GERMAN_MINUTES,
+            DocumentFacts("Protokoll der Versammlung", PDF, "de", ["minutes"], day="2024-03-12"),
+            "Protokoll der Versammlung of 12 March 2024: Kassenbericht; Neues Boot.",
+        ),
+        (
+            "".join(f"2024-03-0{day} 10:00:00 INFO server started\n" for day in range(1, 9)),
+            DocumentFacts(None, "text/plain", None),
+            "A log of 8 lines from 2024-03-01 to 2024-03-08.",
+        ),
         (LOREM, DocumentFacts(None, PDF, "la"), "Placeholder text (lorem ipsum)."),
         (
             "Harbour office\n\nDear Mrs Winter,\n\nSee you soon.\n",
@@ -553,6 +637,38 @@ def test_a_mail_that_says_nothing_is_described_by_its_header() -> None:
     assert mail_summary(header + "see it\n\nAttachments:\n\n- plan.pdf\n") == (
         "An e-mail from Kim Lee to Ada about “Keys”, with the attachment plan.pdf."
     )
+
+
+def test_a_mail_that_only_forwards_is_described_by_what_it_forwards() -> None:
+    header = (
+        "**From:** Kim Lee <kim@haus.example>\n**To:** Ada <ada@winter.example>\n**Subject:** Fwd: Boiler\n\nFYI\n\n"
+    )
+    forwarded = (
+        "---------- Forwarded message ---------\nFrom: Ben Holt <ben@heat.example>\nSubject: Boiler\n\nDear Kim,\n\n"
+        "our price for the new boiler is 2,400 euros, valid until the end of March.\n"
+    )
+    assert mail_summary(header + forwarded) == (
+        "An e-mail from Kim Lee to Ada about “Boiler”: "
+        "Our price for the new boiler is 2,400 euros, valid until the end of March."
+    )
+
+
+def test_a_recording_is_summarised_without_the_words_that_only_begin_a_sentence() -> None:
+    transcript = '{"text": "", "segments": [{"text": "um so yeah we talk about bread"}]}'
+    summary = "Can everybody hear me now? Okay, so the bread is to be baked by Friday.\n\n*Made by rules.*\n"
+    source = read_source_text({"speech-recognition": transcript, "speech-recognition-summary": summary})
+    found = choose_sentence(source, DocumentFacts(None, "audio/mpeg", "en"))
+
+    assert found is not None
+    assert found.text == "The bread is to be baked by Friday."
+
+
+def test_a_recording_without_a_sentence_is_described_by_its_topics() -> None:
+    source = read_source_text({"speech-recognition": '{"segments": [{"text": "um bread so yeah ovens and"}]}'})
+    found = choose_sentence(source, DocumentFacts(None, "audio/mpeg", "en", topics=["bread", "ovens"]))
+
+    assert found is not None
+    assert found.text == "A recording about bread, ovens."
 
 
 def test_a_mailbox_is_described_by_its_subjects() -> None:

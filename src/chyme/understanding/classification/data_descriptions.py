@@ -14,6 +14,7 @@ _MAX_CELL = 50  # average characters of a cell above which it is no table but a 
 _ROW = re.compile(r"^[ \t]*\|.*\|[ \t]*$", re.MULTILINE)
 _RULE = re.compile(r"^[\s|:+-]+$")
 _NUMBER = re.compile(r"^[\s\d.,:%$€£¥/+()-]*$")
+_YEAR = re.compile(r"^(?:19|20)\d\d$")
 _MARKUP = re.compile(r"[*`\\]+|__+|<[^<>]{0,80}>")
 _CODE = {
     "text/x-python": "Python", "text/javascript": "JavaScript", "text/x-typescript": "TypeScript",
@@ -178,11 +179,13 @@ def _clean(text: str) -> str:
 def _are_names(cells: Sequence[str]) -> bool:
     """Whether a row names columns: it has words and few numbers."""
     filled = [cell for cell in cells if cell]
+    if len(filled) > 2 and not _NUMBER.match(filled[0]) and len(set(filled)) == len(filled):
+        filled = [cell for cell in filled if not _YEAR.match(cell)]  # a column for each year
     return bool(filled) and sum(bool(_NUMBER.match(cell)) for cell in filled) <= 0.25 * len(filled)
 
 
 def _column_names(cells: Sequence[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(cell for cell in cells if cell and not _NUMBER.match(cell)))
+    return tuple(dict.fromkeys(cell for cell in cells if cell and (not _NUMBER.match(cell) or _YEAR.match(cell))))
 
 
 def _listing(names: Sequence[str], joint: str = ": ") -> str:

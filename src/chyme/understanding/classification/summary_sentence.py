@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from chyme.model import Segment
+from chyme.text.action_phrases import is_question
 from chyme.text.markdown_blocks import Block, blocks_of
 from chyme.text.markdown_lines import shorten_text
 from chyme.text.sentences import sentences_of, word_count
@@ -23,12 +24,14 @@ from chyme.understanding.summaries.composition import (
     describe_bill,
     describe_fields,
     describe_form,
+    describe_log,
     describe_minutes,
     describe_outline,
+    describe_questions,
     describe_recipe,
 )
 from chyme.understanding.summaries.facts import Composed, DocumentFacts
-from chyme.understanding.summaries.mails import MAILBOX, MAILS, describe_mail, written_text
+from chyme.understanding.summaries.mails import MAILBOX, MAILS, describe_mail, forwarded_text, written_text
 from chyme.understanding.summaries.plain_lines import (
     capitalise_sentences,
     is_lower_case,
@@ -135,10 +138,15 @@ def _complete(description: str, text: str) -> str:
 
 
 def _from_recording(source: SourceText) -> SummarySentence | None:
+    """The first sentence of a recording's summary that says something without the words that only begin it."""
     if not source.spoken or not source.summary:
         return None
-    takeaway = _first_sentence(next((part for part in source.summary.split("\n\n") if part.strip()), ""))
-    return SummarySentence(takeaway, 0.6, takeaway) if takeaway else None
+    takeaway = " ".join(next((part for part in source.summary.split("\n\n") if part.strip()), "").split())[:4000]
+    for sentence in sentences_of([Segment(0.0, 0.0, takeaway)], [takeaway]):
+        plain = strip_fillers(sentence.text)
+        if word_count(plain) >= _MIN_WORDS and not is_question(plain) and not has_refused_phrase(plain):
+            return SummarySentence(shorten_sentence(plain, SUMMARY_LENGTH), 0.6, takeaway)
+    return None
 
 
 def _first_sentence(text: str) -> str:
@@ -160,12 +168,15 @@ def _describe_structure(source: SourceText, facts: DocumentFacts) -> Composed | 
         return describe_mail(source.whole, facts.mime)
     if facts.mime in SUBTITLES:
         return describe_subtitles(source.whole, facts)
+    if facts.mime == "text/plain" and (log := describe_log(source)):
+        return log
     table = parse_markdown_table(source.text) and parse_markdown_table(source.whole[:_MAX_COUNTED])
     if table:
         return Composed(describe_table(table), 0.7)
     return (
         describe_bill(facts)
         or describe_minutes(source, facts)
+        or describe_questions(source, facts)
         or describe_form(source.text, facts)
         or describe_recipe(source, facts)
     )
@@ -206,7 +217,7 @@ def _repeats(sentence: str, title: str) -> bool:
 def _prose_blocks(source: SourceText, mime: str) -> Sequence[Block]:
     """The blocks of what was written: of a mail without quotes, of lines without the short ones above a paragraph."""
     if mime in MAILS:
-        return blocks_of(written_text(source.text))
+        return blocks_of(written_text(source.text) or forwarded_text(source.text))
     if is_transcript(source.text):
         return blocks_of(spoken_lines(source.text[:_HEAD]))
     if is_preformatted(source.blocks):

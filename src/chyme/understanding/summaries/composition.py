@@ -25,7 +25,7 @@ from chyme.understanding.summaries.wording import (
     quote_name,
     with_article,
 )
-from chyme.understanding.titles.cleanup import is_junk, same_words
+from chyme.understanding.titles.cleanup import is_junk, is_log_line, same_words
 
 _MAX_BLOCKS = 1_500
 _MAX_NAMED, _NAME_LENGTH = 5, 60  # headings that are named, and their characters
@@ -37,9 +37,15 @@ _LABEL = re.compile(
     re.MULTILINE,
 )
 _MIN_BLANKS = 5
+_MAX_LOG = 5_000_000  # characters in which lines of a log are counted
+_LOG_DAY = re.compile(r"\d{4}-\d\d-\d\d|\d\d/[A-Z][a-z]{2}/\d{4}|[A-Z][a-z]{2} {1,2}\d{1,2}\b")
 _FIELD = re.compile(r"^\W{0,3}([A-ZÄÖÜ][^\W\d_]+(?:[ /-][^\W\d_]+){0,2}):\W{0,3} \S", re.MULTILINE)
 _FIELDS_HEAD, _MIN_FIELDS, _FIELDS_SHARE, _PROSE_LENGTH = 2_500, 3, 0.2, 120
 _MINUTES = re.compile(r"minutes|protokoll|compte rendu|procès-verbal|\bacta\b|verbale|notulen|\bata\b", re.IGNORECASE)
+_MINUTES_HEAD = 20_000  # characters in which the points of an agenda are looked for
+_ITEM_LINE = re.compile(
+    r"^\W{0,3}(?:TOP|Item|Punkt|Point|Punto)\s*\d{1,2}\s*[.:)–-]?\s+(\S[^\n.]{2,60})$", re.MULTILINE
+)
 _QUANTITY = re.compile(r"[\d½¼¾⅓]")
 _PARTS = WordList(__package__, "parts")
 _NUMBERING = re.compile(r"^(?:(?:\d{1,2}(?:\.\d{1,2}){0,3}|[IVX]{1,5})[.)]?|[A-Z][.)]|§\s*\d+|[◦•▪–—*-])\s+(?=\S)")
@@ -60,7 +66,8 @@ def describe_minutes(source: SourceText, facts: DocumentFacts) -> Composed | Non
         return None
     named = title if title and _MINUTES.search(title) else f"Minutes called {quote_name(title)}" if title else "Minutes"
     day = "" if re.search(r"\b\d{4}\b", title or "") else name_day(facts.day)
-    subjects = [name for name in _headings(source, facts) if not _formalities().is_in(plain_words(name))]
+    found = _headings(source, facts) or _ITEM_LINE.findall(source.text[:_MINUTES_HEAD])
+    subjects = [name.strip() for name in found if not _formalities().is_in(plain_words(name))]
     parts = f": {join_names(subjects, '; ')}" if subjects else ""
     return Composed(end_sentence(f"{named}{day}{parts}"), 0.6 if subjects else 0.4)
 
@@ -87,6 +94,49 @@ def describe_fields(source: SourceText, facts: DocumentFacts) -> Composed | None
     return Composed(f"{known} with {join_names(labels)}.", 0.5)
 
 
+def _describe_list(source: SourceText, facts: DocumentFacts) -> Composed | None:
+    """`A document of 6 June 2023 called “Council meeting”: Playground fence; Summer fair.`"""
+    items = [block.text.rstrip(".;,") for block in source.blocks[:100] if block.sort is BlockType.ITEM]
+    prose = sum(len(block.text) for block in source.blocks[:100] if block.sort is BlockType.PARAGRAPH)
+    short = [item for item in items if len(item) <= _NAME_LENGTH and not _formalities().is_in(plain_words(item))]
+    is_readable = all(len(_LETTER.findall(item)) > 0.6 * len(item) for item in short[:_MAX_NAMED])
+    if (
+        len(items) < _MIN_FIELDS
+        or len(short) < 2
+        or not is_readable
+        or prose > max(_PROSE_LENGTH * 2, sum(map(len, items)))
+    ):
+        return None
+    if not (facts.day or name_title(facts)):
+        return None
+    known = f"{name_kind(facts)}{name_sender(facts.sender)}{name_day(facts.day)}{name_title(facts)}"
+    return Composed(end_sentence(f"{known}: {join_names(short, '; ')}"), 0.5)
+
+
+def describe_questions(source: SourceText, facts: DocumentFacts) -> Composed | None:
+    """`A questionnaire called “Visitor survey” with 4 questions: How did you hear of us?; How often do you come?`"""
+    if len(_BLANK.findall(source.text[:_MINUTES_HEAD])) < _MIN_FIELDS:
+        return None
+    asked = [
+        block.text for block in source.blocks[:200] if block.text.endswith("?") and len(block.text) < _PROSE_LENGTH
+    ]
+    if len(asked) < _MIN_FIELDS:
+        return None
+    known = f"A questionnaire{name_title(facts)} with {len(asked)} questions"
+    return Composed(end_sentence(f"{known}: {'; '.join(asked[:2])}"), 0.5)
+
+
+def describe_log(source: SourceText) -> Composed | None:
+    """`A log of 1,200 lines from 2024-03-01 to 2024-03-08.`"""
+    lines = source.whole[:_MAX_LOG].strip().split("\n")
+    if len(lines) < 5 or not all(map(is_log_line, [*lines[:5], lines[-1]][:6])):
+        return None
+    first, last = (_LOG_DAY.search(line) for line in (lines[0], lines[-1]))
+    days = f" from {first[0]} to {last[0]}" if first and last and first[0] != last[0] else ""
+    on = f" of {first[0]}" if first and not days else ""
+    return Composed(f"A log of {len(lines):,} lines{days}{on}.", 0.6)
+
+
 def describe_form(text: str, facts: DocumentFacts) -> Composed | None:
     """`A form with the fields Name, Date of birth, Address.`"""
     if len(_BLANK.findall(text[:20_000])) < _MIN_BLANKS:
@@ -110,6 +160,11 @@ def describe_outline(source: SourceText, facts: DocumentFacts) -> Composed | Non
         return Composed(end_sentence(f"{form}{known}{name_subject(facts, facts.kind)}{parts}"), 0.5)
     if len(names) > 1:
         return Composed(end_sentence(f"{form}{known} about {'; '.join(names[:_MAX_NAMED])}"), 0.3)
+    if source.spoken and facts.topics:
+        return Composed(f"A recording about {', '.join(facts.topics[:3])}.", 0.4)
+    listed = _describe_list(source, facts)
+    if listed:
+        return listed
     texts = [block.text for block in source.blocks[:20] if block.sort is not BlockType.MENU]
     if texts and is_filler(" ".join(texts)[:2_000]):
         return Composed("Placeholder text (lorem ipsum).", 0.5)

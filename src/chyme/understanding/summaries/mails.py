@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from chyme.text.sentences import word_count
 from chyme.understanding.summaries.facts import Composed
 from chyme.understanding.summaries.refusals import has_refused_phrase
 from chyme.understanding.summaries.wording import join_names, name_sender, quote_name
@@ -27,6 +28,10 @@ _QUOTED = re.compile(
     r" ?.{0,60}:$|(?:from|von|de|da): .{3,80}$)",
     re.IGNORECASE,
 )
+_QUOTED_FIELD = re.compile(
+    r"\*{0,2}(?:from|to|cc|date|sent|subject|von|an|datum|gesendet|betreff)\*{0,2}:", re.IGNORECASE
+)
+_MIN_WRITTEN = 6  # words
 _SIGNATURE = re.compile(r"^(?:-- ?|—|_{5,}|-{5,})$")
 _CLOSING = re.compile(
     r"^(?:(?:kind|best|warm|many)?\s?(?:regards|wishes)|sincerely|yours (?:sincerely|faithfully|truly)|cheers"
@@ -106,7 +111,10 @@ def subjects_of(mailbox: str) -> tuple[str, ...]:
 
 
 def written_text(text: str) -> str:
-    """What the writer of a mail wrote: without header, quoted mails, signature, notices and list of attachments."""
+    """What the writer of a mail wrote: without header, quoted mails, signature, notices and list of attachments.
+
+    Empty if that is next to nothing.
+    """
     lines = text.split("\n")
     start = next((i for i, line in enumerate(lines) if line.strip() and not _FIELD.match(line)), len(lines))
     kept: list[str] = []
@@ -120,7 +128,15 @@ def written_text(text: str) -> str:
         if "confidential" in plain.lower() and has_refused_phrase(plain):
             break
         kept.append(line)
-    return "\n".join(kept)
+    written = "\n".join(kept)
+    return written if word_count(written) >= _MIN_WRITTEN else ""
+
+
+def forwarded_text(text: str) -> str:
+    """What a mail quotes or forwards, without the header of the mail that it is from."""
+    lines = [line.lstrip("> ") for line in text.split("\n")]
+    start = next((i for i, line in enumerate(lines) if _QUOTED.match(line)), 0)
+    return "\n".join("" if _QUOTED.match(line) or _QUOTED_FIELD.match(line) else line for line in lines[start:])
 
 
 def _split_people(line: str) -> list[str]:

@@ -32,9 +32,9 @@ _PURPOSE_WEIGHTS = {
     "letter": 1.6,
     "agreement": 1.5,
     "law": 1.6,
-    "speech": 1.0,
     "notice": 0.5,
 }
+_SPEECH_WEIGHT = 1.0
 _SECTION_WEIGHTS = {"lead": 1.0, "opening": 0.4}
 
 
@@ -66,13 +66,14 @@ def _weigh(candidate: Candidate, number: int, shared: frozenset[str], title_term
         weight -= 2.0
     weight -= text[:1].isdecimal()
     is_address = _starts("address").begins(plain) or text.startswith(_QUOTATIONS)
-    return weight - 1.2 * is_question(text) - 0.6 * is_address - 0.8 * _starts("step").begins(plain)
+    return weight - 2.0 * is_question(text) - 0.6 * is_address - 1.5 * _starts("step").begins(plain)
 
 
 def purpose_weight(sentence: str) -> float:
     """How clearly a sentence says what the document is, does, asks for or decides."""
     plain = plain_words(sentence)
     found = [weight for name, weight in _PURPOSE_WEIGHTS.items() if _purposes(name).is_in(plain)]
+    found += [_SPEECH_WEIGHT] if _purposes("speech").begins(plain) else []
     return max([*found, 2.0 if names_document(sentence) else 0.0])
 
 

@@ -64,8 +64,9 @@ def name_subject(facts: DocumentFacts, kind: str) -> str:
 
 
 def name_title(facts: DocumentFacts) -> str:
-    """` called “Account statement”`, if the document has a title of its own."""
-    return f" called {quote_name(facts.title)}" if facts.title and facts.is_named else ""
+    """` called “Account statement”`, if the document has a title of its own that is no field."""
+    is_title = facts.title and facts.is_named and ": " not in facts.title
+    return f" called {quote_name(facts.title)}" if facts.title and is_title else ""
 
 
 def quote_name(text: str) -> str:
