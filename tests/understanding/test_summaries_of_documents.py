@@ -305,7 +305,7 @@ this paper analyzes the bending of a plate that is clamped on all edges . the re
 """
 LOWER_CASE_NAME = """# tidewatch
 
-tidewatch warns you before high water and prints the tides of the day.
+tidewatch warns you before high water and prints the tides of the day. Tables come from the Office of Tides in Varn.
 """
 LABELLED_LINES = """Good credit
 Objective and background

@@ -193,7 +193,7 @@ def _choose(source: SourceText, facts: DocumentFacts) -> tuple[str, float] | Non
     names = frozenset((facts.title or "").split())
     candidates = [
         candidate
-        for candidate in (replace(one, text=clean(one.text)) for one in read)
+        for candidate in (replace(one, text=_without_title(clean(one.text), facts.title or "")) for one in read)
         if not is_refused(candidate.text, facts.language, names) and not _repeats(candidate.text, facts.title or "")
     ]
     weights = weigh_sentences(candidates, facts.title, facts.language)
@@ -206,6 +206,13 @@ def _choose(source: SourceText, facts: DocumentFacts) -> tuple[str, float] | Non
         if is_whole and not _is_flattened(candidate.text, source.text):
             return text, weight
     return None
+
+
+def _without_title(sentence: str, title: str) -> str:
+    """The sentence without a title that stands before it on the same line."""
+    rest = sentence[len(title) :].lstrip(" .:–—-")
+    is_glued = bool(title) and sentence[: len(title)].casefold() == title.casefold() and word_count(rest) > _MIN_WORDS
+    return rest if is_glued and not rest[:1].islower() and sentence[len(title) : len(title) + 1] == " " else sentence
 
 
 def _repeats(sentence: str, title: str) -> bool:

@@ -36,7 +36,7 @@ def plain_lines(text: str) -> str:
 def is_lower_case(text: str) -> bool:
     """Whether a text has no capital letters, like old databases and some chats."""
     beginning = text[:_CASE_LENGTH]
-    return sum(map(str.islower, beginning)) > _CASE_LENGTH // 20 and sum(map(str.isupper, beginning)) < 3
+    return sum(map(str.islower, beginning)) > _CASE_LENGTH // 40 and sum(map(str.isupper, beginning)) < 3
 
 
 def capitalise_sentences(text: str) -> str:

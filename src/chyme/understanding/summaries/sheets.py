@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from chyme.files.machine_names import is_machine_made
 from chyme.understanding.classification.data_descriptions import describe_rows, parse_markdown_table
 from chyme.understanding.summaries.facts import Composed
 from chyme.understanding.summaries.wording import join_names, quote_name
@@ -24,7 +25,7 @@ def describe_sheets(markdown: str) -> Composed | None:
         if (table := parse_markdown_table(part.strip()))
     ]
     if len(names) > 1:
-        usable = [name for name in names if not _UNNAMED_SHEET.match(name)]
+        usable = [name for name in names if not _UNNAMED_SHEET.match(name) and not is_machine_made(name)]
         listing = f": {join_names(usable)}" if usable else ""
         largest = max((table for _, table in tables), key=lambda table: table.rows, default=None)
         size = f"; the largest has {describe_rows(largest)}" if largest else ""

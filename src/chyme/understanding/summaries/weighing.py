@@ -34,6 +34,7 @@ _PURPOSE_WEIGHTS = {
     "law": 1.6,
     "notice": 0.5,
 }
+_CLEAR_PURPOSE = 1.5  # a weight from which a sentence may refer to the one before it
 _SPEECH_WEIGHT = 1.0
 _SECTION_WEIGHTS = {"lead": 1.0, "opening": 0.4}
 
@@ -59,11 +60,12 @@ def _weigh(candidate: Candidate, number: int, shared: frozenset[str], title_term
     weight += _SECTION_WEIGHTS.get(candidate.section, 0.0)
     weight += 0.4 * (candidate.paragraph_words >= _PROSE) + 0.2 * candidate.opens - 0.5 * candidate.is_item
     weight += 0.4 if words in _GOOD_WORDS else -0.6 if words < _GOOD_WORDS.start else -0.2
-    weight += purpose_weight(text)
+    purpose = purpose_weight(text)
+    weight += purpose
     weight += 0.8 * bool(shared and _DEFINES.match(text))
     plain = plain_words(text[:_START_LENGTH])
     if _starts("back").begins(plain) and not names_document(text) and not plain.startswith(_THIS_YEAR):
-        weight -= 2.0
+        weight -= 1.0 if purpose >= _CLEAR_PURPOSE else 2.0
     weight -= text[:1].isdecimal()
     is_address = _starts("address").begins(plain) or text.startswith(_QUOTATIONS)
     return weight - 2.0 * is_question(text) - 0.6 * is_address - 1.5 * _starts("step").begins(plain)
