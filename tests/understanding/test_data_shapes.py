@@ -28,6 +28,35 @@ def test_code_is_described_by_its_language_and_parts() -> None:
     assert describe_data(code, "text/x-python") == "Python source code, 6 lines: Cook, bake."
 
 
+def test_code_is_described_by_what_its_first_comment_says() -> None:
+    code = '#!/usr/bin/env python3\n"""Bake bread at home.\n\nAnd more.\n"""\n\ndef bake():\n    pass\n'
+    assert describe_data(code, "text/x-python") == "Python source code, 9 lines: Bake bread at home."
+    comment = "/**\n * Bake bread at home.\n */\nfunction bake() {}\n"
+    assert describe_data(comment, "text/javascript") == "JavaScript source code, 5 lines: Bake bread at home."
+
+
+def test_a_licence_is_not_what_code_does() -> None:
+    code = "# Copyright 2024 the bakers of Varn\ndef bake():\n    pass\n"
+    assert describe_data(code, "text/x-python") == "Python source code, 4 lines: bake."
+
+
+def test_calendars_and_contacts_are_described_by_their_entries() -> None:
+    calendar = (
+        "BEGIN:VCALENDAR\nBEGIN:VEVENT\nSUMMARY;LANGUAGE=en:Dentist\nEND:VEVENT\nSUMMARY:Board\\, all\nEND:VCALENDAR\n"
+    )
+    assert describe_data(calendar, "text/calendar") == "A calendar of 2 entries: Dentist, Board, all."
+    assert describe_data("BEGIN:VCARD\nFN:Ada Winter\nEND:VCARD\n", "text/vcard") == (
+        "An address book of 1 contact: Ada Winter."
+    )
+    assert describe_data("BEGIN:VCALENDAR\nEND:VCALENDAR\n", "text/calendar") is None
+
+
+def test_column_names_keep_their_underscores() -> None:
+    assert (
+        describe_data("temp_max,temp_min\n1,2\n", "text/csv") == "A table of 2 columns and 1 row: temp_max, temp_min."
+    )
+
+
 def test_json_is_described_by_its_entries_or_keys() -> None:
     assert describe_data(json.dumps([{"name": 1, "end": 2}] * 12), "application/json") == (
         "JSON data: 12 entries with name, end."

@@ -9,6 +9,7 @@ import pytest
 
 from chyme.understanding.classification.source_text import read_source_text
 from chyme.understanding.classification.summary_sentence import choose_sentence, find_words
+from chyme.understanding.summaries.facts import DocumentFacts
 
 PDF = "application/pdf"
 BREAD = """# Baking bread at home
@@ -30,7 +31,7 @@ All rights reserved, subscribe to our newsletter about bread and baking at home 
 
 
 def sentence_of(text: str, title: str | None = None, mime: str = PDF, where: str = "doc-to-markdown") -> str | None:
-    found = choose_sentence(read_source_text({where: text}), title, mime, "en")
+    found = choose_sentence(read_source_text({where: text}), DocumentFacts(title, mime, "en"))
     return found.text if found else None
 
 
@@ -56,7 +57,7 @@ def test_it_is_never_longer_than_the_limit() -> None:
 def test_a_page_is_summarised_by_its_own_description() -> None:
     page = json.dumps({"title": "Bread", "description": "How to bake bread in any oven you have. And more."})
     found = choose_sentence(
-        read_source_text({"url-crawl-content": BREAD, "url-metadata": page}), "Bread", "text/html", "en"
+        read_source_text({"url-crawl-content": BREAD, "url-metadata": page}), DocumentFacts("Bread", "text/html", "en")
     )
     assert found is not None
     assert found.text == "How to bake bread in any oven you have."
@@ -79,9 +80,7 @@ def test_a_recording_is_described_by_its_summary() -> None:
     summary = "The bread is to be baked by Friday. Then it is sold.\n\n## Topics\n\n- Bread\n\n*Made by rules.*\n"
     found = choose_sentence(
         read_source_text({"speech-recognition": transcript, "speech-recognition-summary": summary}),
-        None,
-        "audio/mpeg",
-        "en",
+        DocumentFacts(None, "audio/mpeg", "en"),
     )
     assert found is not None
     assert found.text == "The bread is to be baked by Friday."
@@ -163,7 +162,8 @@ def test_a_word_that_is_also_an_abbreviation_may_end_a_sentence() -> None:
 
 
 def bill(sort: str, sender: str = "", day: str = "") -> str | None:
-    found = choose_sentence(read_source_text({"file": BILL}), None, "text/plain", "de", sort, sender, day)
+    facts = DocumentFacts(None, "text/plain", "de", [sort] if sort else [], sender, day=day)
+    found = choose_sentence(read_source_text({"file": BILL}), facts)
     return found.text if found else None
 
 

@@ -14,7 +14,8 @@ _MAX_CELL = 50  # average characters of a cell above which it is no table but a 
 _ROW = re.compile(r"^[ \t]*\|.*\|[ \t]*$", re.MULTILINE)
 _RULE = re.compile(r"^[\s|:+-]+$")
 _NUMBER = re.compile(r"^[\s\d.,:%$€£¥/+()-]*$")
-_MARKUP = re.compile(r"[*_`\\]+|<[^<>]{0,80}>")
+_YEAR = re.compile(r"^(?:19|20)\d\d$")
+_MARKUP = re.compile(r"[*`\\]+|__+|<[^<>]{0,80}>")
 _CODE = {
     "text/x-python": "Python", "text/javascript": "JavaScript", "text/x-typescript": "TypeScript",
     "text/x-shellscript": "shell", "text/css": "CSS", "text/x-scss": "SCSS", "text/x-c": "C", "text/x-c++": "C++",
@@ -29,6 +30,18 @@ _DATA = {
     "text/x-diff": "a patch", "application/gpx+xml": "GPX",
     "application/vnd.google-earth.kml+xml": "KML", "application/rss+xml": "RSS", "application/atom+xml": "Atom",
 }  # fmt: skip
+# Documents of many entries, each under a heading: what they are, and what an entry is called.
+_ENTRIES = {
+    "text/calendar": ("A calendar", "entry", "entries"),
+    "text/vcard": ("An address book", "contact", "contacts"),
+}
+_ENTRY, _ONLY_ENTRY = (re.compile(rf"^{marks} +([^\n]{{1,200}})", re.MULTILINE) for marks in ("##", "#"))
+# What a module says of itself in its first comment.
+_PURPOSE = re.compile(
+    r"(?:\s|#![^\n]{0,200}\n|#[^\n]{0,200}coding[^\n]{0,100}\n|'use strict';?|<\?php)*"
+    r"(?:[rR]?\"\"\"\s*([^\"\n]{8,200}?)(?:\"|\n)|/\*[*!\s]*([^*\n]{8,200}?)(?:\*|\n)|(?://|#|--)[/!]?\s*([^\n]{8,200}?)\n)"
+)
+_LICENCE = re.compile(r"copyright|licen[sc]e|spdx|all rights reserved", re.IGNORECASE)
 TAB_SEPARATED = "text/tab-separated-values"
 _TABLES = frozenset({"text/csv", TAB_SEPARATED})
 _PARTS = re.compile(
@@ -72,8 +85,19 @@ def describe_data(text: str, mime: str) -> str | None:
         return describe_table(table) if table else None
     if mime in _CODE:
         lines = text.count("\n") + 1
-        names = tuple(dict.fromkeys(_PARTS.findall(text[:MAX_CHARS])))
-        return f"{_CODE[mime][:1].upper()}{_CODE[mime][1:]} source code, {_count_of(lines, 'line')}{_listing(names)}."
+        purpose = _PURPOSE.match(text)
+        said = next(filter(None, purpose.groups()), "").strip() if purpose else ""
+        if len(said.split()) > 2 and not _LICENCE.search(text[:1_000]):
+            said = f": {said.rstrip('.')}"
+        else:
+            said = _listing(tuple(dict.fromkeys(_PARTS.findall(text[:MAX_CHARS]))))
+        return f"{_CODE[mime][:1].upper()}{_CODE[mime][1:]} source code, {_count_of(lines, 'line')}{said}."
+    if mime in _ENTRIES:
+        what, one, many = _ENTRIES[mime]
+        beginning = text[:MAX_CHARS]
+        entries = [_clean(entry) for entry in _ENTRY.findall(beginning) or _ONLY_ENTRY.findall(beginning)]
+        names = tuple(dict.fromkeys(filter(None, entries)))
+        return f"{what} of {_count_of(len(entries), one, many)}{_listing(names)}." if names else None
     if mime not in _DATA:
         return None
     if "json" in mime:
@@ -89,6 +113,14 @@ def describe_table(table: Table) -> str:
     """`A table of 12 columns and 340 rows: name, price, …`"""
     size = f"{_count_of(table.columns, 'column')} and {_count_of(table.rows, 'row')}"
     return f"A table of {size}{_listing(table.names)}."
+
+
+def describe_rows(table: Table) -> str:
+    """`340 rows of name, price`, or the size alone if the columns have no names."""
+    rows = _count_of(table.rows, "row")
+    return (
+        f"{rows}{_listing(table.names, ' of ')}" if table.names else f"{rows} and {_count_of(table.columns, 'column')}"
+    )
 
 
 def parse_delimited_table(text: str) -> Table | None:
@@ -148,11 +180,13 @@ def _clean(text: str) -> str:
 def _are_names(cells: Sequence[str]) -> bool:
     """Whether a row names columns: it has words and few numbers."""
     filled = [cell for cell in cells if cell]
+    if len(filled) > 2 and not _NUMBER.match(filled[0]) and len(set(filled)) == len(filled):
+        filled = [cell for cell in filled if not _YEAR.match(cell)]  # a column for each year
     return bool(filled) and sum(bool(_NUMBER.match(cell)) for cell in filled) <= 0.25 * len(filled)
 
 
 def _column_names(cells: Sequence[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(cell for cell in cells if cell and not _NUMBER.match(cell)))
+    return tuple(dict.fromkeys(cell for cell in cells if cell and (not _NUMBER.match(cell) or _YEAR.match(cell))))
 
 
 def _listing(names: Sequence[str], joint: str = ": ") -> str:

@@ -16,6 +16,8 @@ from chyme.understanding.classification.result import EVIDENCE_LENGTH, LOCAL, MA
 from chyme.understanding.classification.source_text import MAX_CHARS, SourceText, read_source_text
 from chyme.understanding.classification.summary_sentence import choose_sentence
 from chyme.understanding.dates.choice import choose_date
+from chyme.understanding.summaries.facts import DocumentFacts
+from chyme.understanding.summaries.spoken_text import SUBTITLES
 from chyme.understanding.tags.topics import Topic, find_topics
 from chyme.understanding.titles.candidates import (
     MIN_CONFIDENCE,
@@ -69,8 +71,9 @@ def classify_document_by_rules(
     if chosen_language:
         note("language", *chosen_language[1:])
     code = chosen_language[0] if chosen_language else None
-    topics = find_topics(source.blocks, None, code, 3) if source.spoken else []
-    title = _choose_title(source, name, mime, properties, topics)
+    is_spoken = source.spoken or mime in SUBTITLES
+    topics = find_topics(source.blocks, None, code, 3) if is_spoken else []
+    title = _choose_title(source, name, mime, properties, topics if source.spoken else ())
     if title:
         note("title", title.confidence, title.evidence)
     title_text = title.text if title else None
@@ -78,9 +81,18 @@ def classify_document_by_rules(
     if day:
         note("date", day.confidence, day.text)
     types = document_type_tags(source.text, _real_title(title), mime)
-    bill_type = next((sort for sort, _ in types if sort in ("invoice", "receipt")), "")
-    sender = _find_sender(source, bill_type) if bill_type else ""
-    summary = choose_sentence(source, title_text, mime, code, bill_type, sender, day.date if day else "")
+    facts = DocumentFacts(
+        title_text,
+        mime,
+        code,
+        [sort for sort, _ in types],
+        _find_sender(source, types),
+        properties.author if properties else "",
+        day.date if day and day.where == source.where else "",
+        _real_title(title) is not None,
+        [topic.tag for topic in topics],
+    )
+    summary = choose_sentence(source, facts)
     if summary:
         note("summary", summary.confidence, summary.evidence)
     tags = _choose_tags(source, title, mime, code, types)
@@ -140,8 +152,11 @@ def _real_title(title: Title | None) -> str | None:
     return title.text if title and title.where != "name" else None
 
 
-def _find_sender(source: SourceText, bill_type: str) -> str:
-    """Who wrote a bill: the company in its letterhead, or its first line, unless that contains a number."""
+def _find_sender(source: SourceText, types: Sequence[tuple[str, float]]) -> str:
+    """Who wrote a bill or a letter: the company in its letterhead; of a bill also its first line without a number."""
+    bill_type = next((sort for sort, _ in types if sort in ("invoice", "receipt")), "")
+    if not bill_type:
+        return find_company(source) if any(sort == "letter" for sort, _ in types) else ""
     company = find_company(source)
     if company:
         return company

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from chyme.model import Segment
 from chyme.text.action_phrases import is_question
-from chyme.text.function_words import empty_words
-from chyme.text.markdown_blocks import Block, BlockType
+from chyme.text.markdown_blocks import Block, blocks_of
 from chyme.text.markdown_lines import shorten_text
-from chyme.text.page_summary import pick_sentences
-from chyme.text.sentences import sentences_of, terms_of, word_count
+from chyme.text.sentences import sentences_of, word_count
 from chyme.understanding.classification.data_descriptions import (
     describe_data,
     describe_table,
@@ -21,50 +19,53 @@ from chyme.understanding.classification.data_descriptions import (
 )
 from chyme.understanding.classification.result import SUMMARY_LENGTH
 from chyme.understanding.classification.source_text import SourceText
-from chyme.understanding.titles.cleanup import is_junk, same_words
+from chyme.understanding.summaries.candidates import Candidate, read_candidates
+from chyme.understanding.summaries.composition import (
+    describe_bill,
+    describe_fields,
+    describe_form,
+    describe_log,
+    describe_minutes,
+    describe_outline,
+    describe_questions,
+    describe_recipe,
+)
+from chyme.understanding.summaries.facts import Composed, DocumentFacts
+from chyme.understanding.summaries.mails import MAILBOX, MAILS, describe_mail, forwarded_text, written_text
+from chyme.understanding.summaries.plain_lines import (
+    capitalise_sentences,
+    is_lower_case,
+    is_preformatted,
+    plain_lines,
+    separate_short_lines,
+)
+from chyme.understanding.summaries.refusals import has_refused_phrase, is_filler, is_refused
+from chyme.understanding.summaries.self_reference import names_document
+from chyme.understanding.summaries.sheets import describe_sheets
+from chyme.understanding.summaries.shortening import shorten_sentence, strip_marks
+from chyme.understanding.summaries.spoken_text import (
+    SUBTITLES,
+    describe_subtitles,
+    is_transcript,
+    spoken_lines,
+    strip_fillers,
+)
+from chyme.understanding.summaries.weighing import weigh_sentences
+from chyme.understanding.titles.cleanup import comparison_key, same_words
 
-_MIN_WORDS, _MAX_WORDS = 5, 60  # words of a sentence that may serve as a summary
-_MAX_BLOCKS = 1_500  # blocks that are read
+_MIN_WORDS = 5  # words of a sentence that may serve as a summary
+_SHORT_WORDS = 8  # a shorter sentence is joined with the next one
 _MAX_COUNTED = 5_000_000  # characters in which rows are counted
-_MAX_BLOCK_CHARS = 40_000  # characters of the blocks that are read
-_ENDED = re.compile(r"[.!?…。！？][\"'”»’)\]」』]{0,3}$")
-_SALUTATION = re.compile(
-    r"^(?:dear|hi|hello|hey|sehr geehrte|liebe[rs]?|hallo|guten tag|bonjour|cher|chère|hola|estimad|best regards"
-    r"|kind regards|regards|thanks|thank you|sincerely|mit freundlichen|viele grüße)\b",
-    re.IGNORECASE,
-)
-_BOILERPLATE = re.compile(
-    r"all rights reserved|©|cookie|subscribe|click here|lorem ipsum|unsubscribe|scanned for viruses|^-- |confidential"
-    r"|creative commons|https?://|isbn|-{4,}|={4,}|<<<|>>>|^[\[{=<|]|_{3,}|\]\("
-    r"|if you (?:are|received) (?:not the|this)|proofread|this page (?:was|is)|view this e-?mail"
-    r"|^(?:from|to|sent|date|time|cc|subject|von|an|gesendet|betreff):",
-    re.IGNORECASE,
-)
-_REFERS_BACK = re.compile(
-    r"^(?:it|this|that|these|those|they|he|she|however|but|and|so|thus|therefore|hence|moreover|furthermore|in addition"
-    r"|instead|besides|then|otherwise|also|such|as a result|for example|in this|on the other hand|dies\w*|er|sie|es"
-    r"|aber|und|jedoch|daher|deshalb|außerdem|dabei|il|elle|ils|cela|mais|et|donc|ello|esto|pero|y|questo|ma|dit|maar|isto"
-    r"|mas|\d[\d.]*)\b",
-    re.IGNORECASE,
-)
-_LETTER = re.compile(r"[^\W\d_]")
-_SPLIT_WORDS = re.compile(r"\b\w\b \b\w\b \b\w\b")
-_INITIALS = re.compile(r"\b[A-Z]\.")
-_POINT = "\u2024"  # replaces the point of an abbreviation while the text is split into sentences
-_ABBREVIATED = re.compile(
-    r"\b(?:(?i:mwst|ust|inkl|incl|exkl|excl|zzgl|abzgl|nr|bzw|bspw|evtl|ggf|vgl|approx|dept|avda|núm|pág|tél)"
-    r"|z\. ?B|d\. ?h|u\. ?a|i\. ?d\. ?R|p\. ?ex|p\. ?ej|ca|max|mind?|Str|Tel|Abs|Art|Std|Stk|Mio|Mrd|Hrsg)\.(?=\s)"
-)
-_AMOUNT = re.compile(r"(?<![\d.,])\d{1,3}(?:[.,' ]?\d{3}){0,3}[.,]\d\d(?![\d.,]*\d)|[€$£¥]\s?\d")
+_USABLE, _STRONG = 1.6, 3.0  # weights from which a sentence says enough, and says more than a description
+_FIRST_BLOCKS = 40  # blocks in which the rest of a description that was cut is looked for
+_SURE = 0.5  # confidence from which a description beats a sentence that is only usable
+_LINES = ("text/plain", "application/pdf")  # texts in which a line may be a heading without being marked as one
+_TITLE_SHARE = 1.25  # a sentence that begins with the title must be longer by that
+_HEAD = 20_000  # characters in which such lines are looked for
+_ENDED = re.compile(r"[.!?。！？؟।][\"'”»’)\]」』]{0,3}$")
+_CUT = re.compile(r"\s?(?:\.\.\.|…|\[\.\.\.\]|\[…\])$")
 _MAX_TRIES = 50  # places with the first word of a sentence that are looked at one by one
-_FEW_AMOUNTS = 3
 _MAX_JOINED, _SHORT_LINE = 3, 36  # lines of a sentence, and average characters below which they are rather rows
-_MONTHS = (
-    *("January", "February", "March", "April", "May", "June"),
-    *("July", "August", "September", "October", "November", "December"),
-)
-_BILLS = {"invoice": "An invoice", "receipt": "A receipt"}
-_BOX = re.compile(r"^(?:\[[ xX]\]|\[edit\]|[☐☑☒✓])\s*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,112 +77,174 @@ class SummarySentence:
     evidence: str
 
 
-def choose_sentence(
-    source: SourceText,
-    title: str | None,
-    mime: str,
-    language: str | None,
-    sort: str = "",
-    sender: str = "",
-    day: str = "",
-) -> SummarySentence | None:
-    """The best summary; None if there is none. `sort` is the kind of document, `day` its date, as far as known."""
-    if is_data(mime):
-        data = describe_data(source.whole, mime)
+def choose_sentence(source: SourceText, facts: DocumentFacts) -> SummarySentence | None:
+    """The best summary; None if there is none."""
+    if is_data(facts.mime):
+        data = describe_data(source.whole, facts.mime)
         if data:
-            return SummarySentence(shorten_text(data, SUMMARY_LENGTH), 0.8, data)
+            return _composed(Composed(data, 0.8))
+    known = _from_description(source, facts) or _from_recording(source)
+    if known:
+        return known
+    structure = _describe_structure(source, facts)
+    if structure and structure.confidence > _SURE:
+        return _composed(structure)
+    found = _choose(source, facts)
+    if found and facts.mime in (*MAILS, *SUBTITLES):
+        structure = (
+            describe_mail(source.whole, facts.mime, found[0])
+            if facts.mime in MAILS
+            else describe_subtitles(source.whole, facts, found[0])
+        )
+        return _composed(structure) if structure else _quoted(*found)
+    if found and found[1] >= _STRONG and (facts.kind != "book" or names_document(found[0])):
+        return _quoted(*found)
+    described = structure or describe_fields(source, facts) or describe_outline(source, facts)
+    is_better = described and described.confidence >= _SURE and (structure or facts.is_structured or not facts.kind)
+    if found and not is_better:
+        return _quoted(*found)
+    return _composed(described) if described else None
+
+
+def _composed(composed: Composed) -> SummarySentence:
+    return SummarySentence(shorten_text(composed.text, SUMMARY_LENGTH), composed.confidence, composed.text)
+
+
+def _quoted(text: str, weight: float) -> SummarySentence:
+    sentence = shorten_sentence(text, SUMMARY_LENGTH)
+    return SummarySentence(sentence, 0.65 if weight >= _STRONG else 0.5, text)
+
+
+def _from_description(source: SourceText, facts: DocumentFacts) -> SummarySentence | None:
+    """The description that the document brings along, unless it says nothing."""
     description = _first_sentence(source.metadata.description)
-    if description and not same_words(description, title or ""):
-        return SummarySentence(description, 0.75, source.metadata.description)
-    if source.spoken and source.summary:
-        takeaway = _first_sentence(next((part for part in source.summary.split("\n\n") if part.strip()), ""))
-        if takeaway:
-            return SummarySentence(takeaway, 0.6, takeaway)
-    table = parse_markdown_table(source.text) and parse_markdown_table(source.whole[:_MAX_COUNTED])
-    bill = _describe_bill(sort, sender, day)
-    if bill and not table:
-        return SummarySentence(bill, 0.6, f"{sort}, {sender or day}")
-    chosen = None if table else _choose(source, title, language)
-    if chosen:
-        return SummarySentence(shorten_text(chosen[0], SUMMARY_LENGTH), chosen[1], chosen[0])
-    if table:
-        return SummarySentence(describe_table(table), 0.7, describe_table(table))
-    outline = _outline(source, title, mime)
-    return SummarySentence(shorten_text(outline, SUMMARY_LENGTH), 0.3, outline) if outline else None
+    if not description or same_words(description, facts.title or "") or is_filler(description):
+        return None
+    text = " ".join(block.text for block in source.blocks[:_FIRST_BLOCKS])
+    return SummarySentence(_complete(description, text), 0.75, source.metadata.description)
 
 
-def _describe_bill(sort: str, sender: str, day: str) -> str:
-    """`An invoice from Blue Harbour Ltd of 3 April 2026.` Bills are mostly tables and have no good sentence."""
-    if sort not in _BILLS or not (sender or day):
-        return ""
-    sender_part = f" from {sender}" if sender else ""
-    date_part = f" of {_format_day(day)}" if day else ""
-    return f"{_BILLS[sort]}{sender_part}{date_part}."
+def _complete(description: str, text: str) -> str:
+    """A description that was cut in the middle of a sentence, completed from the text if that has the sentence."""
+    if not _CUT.search(description):
+        return description
+    beginning = _CUT.sub("", description).split()
+    start, end = find_words(beginning[:-1], text) if len(beginning) > _MIN_WORDS else (0, 0)
+    rest = " ".join(text[start : end + 600].split())
+    sentences = sentences_of([Segment(0.0, 0.0, rest)], [rest]) if end else []
+    whole = sentences[0].text if sentences else ""
+    is_whole = len(whole) > len(" ".join(beginning[:-1])) and _ENDED.search(whole) is not None
+    return shorten_sentence(whole, SUMMARY_LENGTH) if is_whole else description
 
 
-def _format_day(day: str) -> str:
-    """3 April 2026, April 2026 or 2026."""
-    year, *rest = day.split("-")
-    parts = [str(int(rest[1]))] if len(rest) > 1 else []
-    return " ".join([*parts, *([_MONTHS[int(rest[0]) - 1]] if rest else []), year])
+def _from_recording(source: SourceText) -> SummarySentence | None:
+    """The first sentence of a recording's summary that says something without the words that only begin it."""
+    if not source.spoken or not source.summary:
+        return None
+    takeaway = " ".join(next((part for part in source.summary.split("\n\n") if part.strip()), "").split())[:4000]
+    for sentence in sentences_of([Segment(0.0, 0.0, takeaway)], [takeaway]):
+        plain = strip_fillers(sentence.text)
+        if word_count(plain) >= _MIN_WORDS and not is_question(plain) and not has_refused_phrase(plain):
+            return SummarySentence(shorten_sentence(plain, SUMMARY_LENGTH), 0.6, takeaway)
+    return None
 
 
 def _first_sentence(text: str) -> str:
     line = " ".join(text.split())
-    if not line or _BOILERPLATE.search(line[:SUMMARY_LENGTH]) or word_count(line[:2000]) < _MIN_WORDS:
+    if not line or has_refused_phrase(line[:SUMMARY_LENGTH]) or word_count(line[:2000]) < _MIN_WORDS:
         return ""
     sentences = [sentence.text for sentence in sentences_of([Segment(0.0, 0.0, line[:4000])], [line[:4000]])]
     first = sentences[0] if sentences else ""
-    if word_count(first) < _MIN_WORDS and len(sentences) > 1:
+    if word_count(first) < _SHORT_WORDS and len(sentences) > 1:
         first = f"{first} {sentences[1]}"
-    return shorten_text(first, SUMMARY_LENGTH) if word_count(first) >= _MIN_WORDS else ""
+    return shorten_sentence(first, SUMMARY_LENGTH) if word_count(first) >= _MIN_WORDS else ""
 
 
-def _choose(source: SourceText, title: str | None, language: str | None) -> tuple[str, float] | None:
-    """The best of the representative sentences: one that mentions the title, and preferably an early one."""
-    blocks = _usable_blocks(source.blocks, title)
-    points = [_BOX.sub("", point).replace(_POINT, ".") for point in pick_sentences(blocks, language).points]
-    points = [point for point in points if _is_informative(point) and not _is_flattened(point, source.text)]
-    complete = [point for point in points if _ENDED.search(point) and not is_question(point)]
-    if not complete:
-        long_points = [point for point in points if word_count(point) >= 8]
-        return (long_points[0], 0.35) if long_points else None
-    empty = empty_words(language)
-    title_terms = frozenset(terms_of(title or "", empty))
-
-    def score(i: int) -> float:
-        shared = len(title_terms.intersection(terms_of(complete[i], empty)))
-        good_length = 1.0 if 8 <= word_count(complete[i]) <= 45 else 0.0
-        return (
-            shared / max(len(title_terms), 1) * 1.5
-            + good_length
-            - 0.3 * i
-            - 0.6 * bool(complete[i][0].islower() or _REFERS_BACK.match(complete[i]))
-        )
-
-    best = max(range(len(complete)), key=lambda i: (score(i), -i))
-    return complete[best], 0.55 if title_terms & frozenset(terms_of(complete[best], empty)) else 0.45
+def _describe_structure(source: SourceText, facts: DocumentFacts) -> Composed | None:
+    """A description of what is no prose: a bill, a table, a spreadsheet, a mail, subtitles, a form."""
+    if "sheet" in facts.mime or "excel" in facts.mime:
+        return describe_sheets(source.whole[:_MAX_COUNTED])
+    if facts.mime in (*MAILS, MAILBOX):
+        return describe_mail(source.whole, facts.mime)
+    if facts.mime in SUBTITLES:
+        return describe_subtitles(source.whole, facts)
+    if facts.mime == "text/plain" and (log := describe_log(source)):
+        return log
+    table = parse_markdown_table(source.text) and parse_markdown_table(source.whole[:_MAX_COUNTED])
+    if table:
+        return Composed(describe_table(table), 0.7)
+    return (
+        describe_bill(facts)
+        or describe_minutes(source, facts)
+        or describe_questions(source, facts)
+        or describe_form(source.text, facts)
+        or describe_recipe(source, facts)
+    )
 
 
-def _usable_blocks(blocks: Sequence[Block], title: str | None) -> list[Block]:
-    usable: list[Block] = []
-    remaining = _MAX_BLOCK_CHARS
-    for block in blocks[:_MAX_BLOCKS]:
-        if block.sort in (BlockType.PARAGRAPH, BlockType.ITEM) and not same_words(block.text, title or ""):
-            plain = _ABBREVIATED.sub(lambda match: match[0].replace(".", _POINT), block.text)
-            usable += [Block(block.sort, part) for part in _without_tables(plain)]
-            remaining -= len(block.text)
-        if remaining <= 0:
+def _choose(source: SourceText, facts: DocumentFacts) -> tuple[str, float] | None:
+    """The sentence that says best what the document is or does, and its weight."""
+    blocks = _prose_blocks(source, facts.mime)
+    if is_filler(" ".join(block.text for block in blocks[:20])[:2_000]):
+        return None
+    is_spoken = source.spoken or facts.mime in SUBTITLES or is_transcript(source.text)
+    clean = strip_fillers if is_spoken else strip_marks
+    read = read_candidates(blocks, facts.title, facts.language)
+    names = frozenset((facts.title or "").split())
+    candidates = [
+        candidate
+        for candidate in (replace(one, text=_without_title(clean(one.text), facts.title or "")) for one in read)
+        if not is_refused(candidate.text, facts.language, names) and not _repeats(candidate.text, facts.title or "")
+    ]
+    weights = weigh_sentences(candidates, facts.title, facts.language)
+    ranked = sorted(zip(weights, candidates, strict=True), key=lambda pair: -pair[0])
+    for weight, candidate in ranked[:5]:
+        if weight < _USABLE:
             break
-    return usable
+        text = _join_short(candidate, facts.language)
+        is_whole = _ENDED.search(shorten_sentence(text, SUMMARY_LENGTH)) is not None
+        if is_whole and not _is_flattened(candidate.text, source.text):
+            return text, weight
+    return None
 
 
-def _without_tables(text: str) -> list[str]:
-    """The text; if it has many amounts, only its sentences with few of them."""
-    if len(_AMOUNT.findall(text)) < _FEW_AMOUNTS:
-        return [text]
-    sentences = sentences_of([Segment(0.0, 0.0, text)], [text])
-    return [sentence.text for sentence in sentences if len(_AMOUNT.findall(sentence.text)) < _FEW_AMOUNTS]
+def _without_title(sentence: str, title: str) -> str:
+    """The sentence without a title that stands before it on the same line."""
+    rest = sentence[len(title) :].lstrip(" .:–—-")
+    is_glued = bool(title) and sentence[: len(title)].casefold() == title.casefold() and word_count(rest) > _MIN_WORDS
+    return rest if is_glued and not rest[:1].islower() and sentence[len(title) : len(title) + 1] == " " else sentence
+
+
+def _repeats(sentence: str, title: str) -> bool:
+    """Whether a sentence says no more than the title."""
+    said, named = comparison_key(sentence), comparison_key(title)
+    return said in named or (bool(named) and said.startswith(named) and len(said) < _TITLE_SHARE * len(named))
+
+
+def _prose_blocks(source: SourceText, mime: str) -> Sequence[Block]:
+    """The blocks of what was written: of a mail without quotes, of lines without the short ones above a paragraph."""
+    if mime in MAILS:
+        return blocks_of(written_text(source.text) or forwarded_text(source.text))
+    if is_transcript(source.text):
+        return blocks_of(spoken_lines(source.text[:_HEAD]))
+    if is_preformatted(source.blocks):
+        return blocks_of(plain_lines(source.text[:_HEAD]))
+    if is_lower_case(source.text):
+        return blocks_of(capitalise_sentences(source.text[:_HEAD]))
+    if mime in _LINES:
+        head = source.text[:_HEAD]
+        separated = separate_short_lines(head)
+        if separated != head:
+            return blocks_of(separated)
+    return source.blocks
+
+
+def _join_short(candidate: Candidate, language: str | None) -> str:
+    """The sentence; a short one together with the next."""
+    text = candidate.text
+    if word_count(text) >= _SHORT_WORDS or not candidate.following or is_refused(candidate.following, language):
+        return text
+    return f"{text} {candidate.following}"
 
 
 def _is_flattened(sentence: str, text: str) -> bool:
@@ -225,53 +288,3 @@ def _end_of_words(words: Sequence[str], text: str, end: int) -> int | None:
             return None
         end = at + len(word)
     return end
-
-
-def _is_informative(sentence: str) -> bool:
-    letters = len(_LETTER.findall(sentence))
-    if (
-        len(_INITIALS.findall(sentence)) > 2
-        or letters < 0.6 * len(sentence.replace(" ", ""))
-        or _SPLIT_WORDS.search(sentence)
-    ):
-        return False  # numbers, or words split into letters
-    return (
-        _MIN_WORDS <= word_count(sentence) <= _MAX_WORDS
-        and not _BOILERPLATE.search(sentence)
-        and not _SALUTATION.match(sentence)
-        and not sentence.isupper()
-    )
-
-
-def _outline(source: SourceText, title: str | None, mime: str) -> str:
-    """A description of a document without sentences: its headings, or its first words."""
-    known = title or ""
-    headings = [
-        block.text.rstrip(".:")
-        for block in source.blocks[:_MAX_BLOCKS]
-        if block.sort is BlockType.HEADING and not same_words(block.text, known) and not is_junk(block.text)
-    ]
-    form = _describe_form(mime)
-    names = list(dict.fromkeys(headings))
-    if len(names) > 1:
-        return f"{form} about {'; '.join(names[:5])}."
-    words = [
-        block.text
-        for block in source.blocks[:20]
-        if block.sort is not BlockType.MENU and not same_words(block.text, known)
-    ]
-    line = shorten_text(" · ".join(dict.fromkeys(word for word in words if _LETTER.search(word))), 160)
-    return f"{form} that says “{line}”." if len(line) > 20 else ""
-
-
-def _describe_form(mime: str) -> str:
-    if "presentation" in mime or "powerpoint" in mime:
-        return "A presentation"
-    if "sheet" in mime or "excel" in mime:
-        return "A spreadsheet"
-    return {
-        "message/rfc822": "An e-mail",
-        "application/vnd.ms-outlook": "An e-mail",
-        "application/epub+zip": "A book",
-        "text/html": "A page",
-    }.get(mime, "A recording" if mime.startswith(("audio/", "video/")) else "A text")
