@@ -14,7 +14,7 @@ from chyme.understanding.classification.document_types import document_type_tags
 from chyme.understanding.classification.result import EVIDENCE_LENGTH, LOCAL, MAX_TAGS, Candidate, Classification
 from chyme.understanding.classification.source_text import MAX_CHARS, SourceText, read_source_text
 from chyme.understanding.classification.summary_sentence import choose_sentence
-from chyme.understanding.dates.choice import choose_date
+from chyme.understanding.dates.choice import choose_date, date_evidence
 from chyme.understanding.tags.topics import Topic, find_topics
 from chyme.understanding.titles.candidates import MIN_CONFIDENCE, Title, find_company, find_titles, text_comparison_key
 from chyme.understanding.titles.cleanup import comparison_key, same_words
@@ -63,7 +63,7 @@ def classify_document_by_rules(
     title_text = title.text if title else None
     day = choose_date(dates)
     if day:
-        note("date", day.confidence, day.text)
+        note("date", day.confidence, date_evidence(day))
     types = document_type_tags(source.text, _real_title(title), mime)
     bill_type = next((sort for sort, _ in types if sort in ("invoice", "receipt")), "")
     sender = _find_sender(source, title, bill_type) if bill_type else ""

@@ -61,7 +61,12 @@ def _alternatives(section: str) -> str:
     return "|".join(sorted(labels, key=len, reverse=True))  # longest first
 
 
-DOCUMENT_DATE_WORDS = re.compile(rf"(?<!\w)(?:{_alternatives('document')})(?!\w)|{_DOCUMENT_WORDS_CJK}")
+DOCUMENT_DATE_WORDS = re.compile(
+    rf"(?<!\w)(?:{_alternatives('document')}|{_alternatives('stage')}|{_alternatives('period')})(?!\w)|{_DOCUMENT_WORDS_CJK}"
+)
+STAGE_WORDS = re.compile(_alternatives("stage"))
+PERIOD_END_WORDS = re.compile(_alternatives("period"))
+BILLED_PERIOD_WORDS = re.compile(rf"(?<!\w)(?:{_alternatives('billed period')})(?!\w)")
 OTHER_DATE_WORDS = re.compile(rf"(?<!\w)(?:{_alternatives('other')})(?!\w)|{_OTHER_WORDS_CJK}|†|✝")
 WEAK_DATE_WORDS = re.compile(
     r"order|purchase|transaction|received|submitted|druck|created|revis|updat|modif|edited|aktual|更新"
