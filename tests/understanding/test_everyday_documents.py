@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from chyme.model import Kind
+from chyme.understanding.classification.document_types import document_type_tags
 from chyme.understanding.dates.choice import choose_date, dates_of
 
 TODAY = date(2026, 4, 10)
@@ -47,6 +48,14 @@ def _date_of(text: str, language: str, mime: str = "application/pdf") -> str | N
 @pytest.mark.parametrize("document", EVERYDAY, ids=lambda document: document.name)
 def test_a_document_has_the_date_that_a_reader_would_give_it(document: Everyday) -> None:
     assert _date_of(document.text, document.language) == document.date
+
+
+@pytest.mark.parametrize("document", EVERYDAY, ids=lambda document: document.name)
+def test_a_document_is_tagged_with_its_kind_and_no_other(document: Everyday) -> None:
+    title = next((line.lstrip("# ") for line in document.text.split("\n") if line.startswith("#")), None)
+    found = [tag for tag, _ in document_type_tags(document.text, title, "application/pdf")]
+
+    assert found == ([document.kind] if document.kind else [])
 
 
 DATED = {
@@ -90,3 +99,40 @@ def test_the_copyright_notice_of_a_web_page_belongs_to_its_site() -> None:
 
     assert _date_of(text, "en") == "2018"
     assert _date_of(text, "en", "text/html") is None
+
+
+KINDS = {
+    "reminder": ("Möwe GmbH\n\nMahnung\n\nUnsere Rechnung vom 03.05.2024 ist noch offen.\n", ["reminder"]),
+    "offer": ("Angebot Nr. 12\n\nEinzelpreis 12,00 €\nSumme 24,00 €\nGültig bis 1.6.2024\n", ["offer"]),
+    "order": ("Order confirmation\n\nOrder number 12\nQuantity 2\nShipping $3.00\n", ["order"]),
+    "delivery note": ("Lieferschein 4711\n\nBestellnummer 12\nMenge 3\n", ["delivery note"]),
+    "tax return": ("Steuererklärung 2023\n\nFinanzamt Kiel\nEinkünfte aus Arbeit\nSteuernummer 12\n", ["tax form"]),
+    "insurance": ("Versicherungsschein\n\nVersicherungsnehmer: Anna\nJahresbeitrag 120 €\n", ["insurance policy"]),
+    "patent": ("Patent No. 7\n\nInventors: A. Bell\n\nPrior art is wet.\n\nWhat is claimed is a rope.\n", ["patent"]),
+    "job": (
+        "Stellenausschreibung\n\nIhre Aufgaben: Boote\n\nAnforderungen: Ruhe\n\nBewerbung bis Mai\n",
+        ["job posting"],
+    ),
+    "exam": ("Midterm\n\nQuestion 1 (10 points)\n\nSolve it. Time allowed: 60 minutes\n", ["exam"]),
+    "ticket": ("Bordkarte\n\nSitz 12A\nAbfahrt 08:30\nBuchung XY12\n", ["ticket"]),
+    "tender": (
+        "Request for Proposals\n\nBidders send them before the closing date. Scope of work: a pier.\n",
+        ["tender"],
+    ),
+    "form": ("Application form\n\nFirst name ________\nDate of birth ________\nSignature ________\n", ["form"]),
+    "memo": ("MEMORANDUM\n\nTO: All\nFROM: Ann\nRE: Parking\n\nPark well.\n", ["memo"]),
+    "log": ("2024-03-01 10:00:01 INFO up\n2024-03-01 10:00:02 WARN low\n2024-03-01 10:00:03 INFO ok\n", ["log"]),
+    "till that calls itself an invoice": (
+        "TAX INVOICE\nInvoice no 7\nROPE 2.49\nOIL 3.19\nTAR 4.05\nTOTAL 9.73\nCASH 10.00\nVAT 1.00\n10:12\n",
+        ["receipt", "invoice"],
+    ),
+    "a talk about courts": ("# The court and the tide\n\nThe tennis court was flooded, and nobody played.\n", []),
+    "a policy in passing": ("Our policy is honesty.\n\nRopes are long.\n", []),
+    "abstract art": ("# Abstract art\n\nAbstract painters in Paris. We present them in the introduction.\n", []),
+}
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_a_kind_needs_its_name_and_independent_signs(name: str) -> None:
+    text, wanted = KINDS[name]
+    assert [tag for tag, _ in document_type_tags(text, None, "application/pdf")] == wanted

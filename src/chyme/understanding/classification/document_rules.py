@@ -22,7 +22,7 @@ from chyme.understanding.titles.cleanup import comparison_key, same_words
 if TYPE_CHECKING:
     from chyme.documents.properties.reader import Properties
 
-RULES_VERSION = 2  # raise it when a rule changes the result
+RULES_VERSION = 3  # raise it when a rule changes the result
 _BEGINNING = 20_000  # characters read when only the title is wanted
 _TOPICS = 7
 _MAX_KEYWORDS = 5  # of the author's keywords that become tags
