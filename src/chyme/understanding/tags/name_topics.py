@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from chyme.text.common_words import is_nounlike
 from chyme.text.stemmer import fold
 from chyme.understanding.tags.person_names import find_person_words
-from chyme.understanding.tags.phrases import empty_words, generic_nouns, phrases_in
+from chyme.understanding.tags.phrases import empty_words, generic_nouns, is_german_noun_phrase, phrases_in
 from chyme.understanding.tags.topics import Topic
 
 _MIN_LETTERS = 4  # of a column's name
@@ -26,8 +26,8 @@ def find_title_topics(title: str, language: str | None, people: Sequence[str], l
     found: list[str] = []
     generic = generic_nouns(language)
     mentions = [mention for mention in phrases_in(title, empty_words(language)) if not mention.is_cut]
-    if language == "de":  # German nouns have capitals
-        mentions = [mention for mention in mentions if mention.words[-1][:1].isupper() and not mention.as_verb]
+    if language == "de":
+        mentions = [mention for mention in mentions if is_german_noun_phrase(mention.words)]
     mentions.sort(key=lambda mention: -len(mention.words))
     for words in (tuple(word.lower() for word in mention.words) for mention in mentions):
         is_part = any(set(words) & set(other.split()) for other in found)

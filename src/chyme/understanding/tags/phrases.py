@@ -138,6 +138,13 @@ def phrases_in(text: str, empty: frozenset[str]) -> Iterator[Mention]:
         at_start = token in ".!?:" if not token[0].isalnum() else False
 
 
+def is_german_noun_phrase(words: Sequence[str]) -> bool:
+    """Whether a phrase ends with a noun, which has a capital, after nouns and adjectives with an ending."""
+    return words[-1][:1].isupper() and all(
+        word[:1].isupper() or word.endswith(("e", "en", "er", "es", "em")) for word in words[:-1]
+    )
+
+
 def _parts_of(run: Sequence[str], begins: bool, follows: str) -> Iterator[Mention]:
     """The phrases in a run of meaningful words. A name may have four words; parts of a longer name are no phrases."""
     is_name = len(run) > _MAX_TAG_WORDS and all(word[:1].isupper() for word in run)

@@ -13,7 +13,15 @@ from chyme.text.markdown_blocks import Block
 from chyme.text.stemmer import fold
 from chyme.text.unspaced_scripts import IDEOGRAPH
 from chyme.understanding.tags.person_names import find_person_words
-from chyme.understanding.tags.phrases import JOINER, TOKEN, Phrase, count_phrases, first_blocks, generic_nouns
+from chyme.understanding.tags.phrases import (
+    JOINER,
+    TOKEN,
+    Phrase,
+    count_phrases,
+    first_blocks,
+    generic_nouns,
+    is_german_noun_phrase,
+)
 
 MIN_SCORE, _MIN_SCORE_OF_FEW, _FEW = 0.36, 0.28, 3  # share of the best score; less for the first topics
 _MAX_LEAD = 1.5  # times the second score that the best one counts at most: a title is far ahead
@@ -95,7 +103,8 @@ def _recurs(phrase: Phrase, blocks: Sequence[Block], language: str | None, langu
 
 
 def _score(phrase: Phrase, language: str | None) -> float:
-    last = max(phrase.forms, key=phrase.forms.__getitem__).rpartition(" ")[2]
+    form = max(phrase.forms, key=phrase.forms.__getitem__)
+    last = form.rpartition(" ")[2]
     if not is_nounlike(last.lower(), language):
         return 0.0
     if len(phrase.keys) == 1 and phrase.as_verb > _AS_VERB * phrase.count:
@@ -106,8 +115,8 @@ def _score(phrase: Phrase, language: str | None) -> float:
     score *= 1.0 + 0.6 * phrase.raised + 0.25 * (phrase.first < 0.1)
     score *= 0.7 + 0.3 * min(len(phrase.places), 5) / 5
     is_name = phrase.inside > 0 and phrase.capitals > 0.7 * phrase.inside
-    if language == "de" and phrase.capitals <= 0.5 * phrase.inside:
-        return 0.0  # German nouns have capitals
+    if language == "de" and (phrase.capitals <= 0.5 * phrase.inside or not is_german_noun_phrase(form.split())):
+        return 0.0
     if language == "de":
         score *= 1.2
     elif is_name:
