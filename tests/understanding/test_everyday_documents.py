@@ -84,6 +84,12 @@ DATED = {
     "till": ("ROPES & CO\nREG #19- 28/03/2018 17:24:07\n1 ROPE 3.50\nTOTAL 3.50\nCASH 5.00\n", "en", "2018-03-28"),
     "work cited with its revision": ("# Sources\n\n- Ropes for all people, Revision 1.1 (May 2017)\n", "en", None),
     "table of years": ("| 2025 | Q1 |\n| --- | --- |\n| Rope | 3 |\n", "en", None),
+    "essay": (
+        "# How to Moor\n\nJanuary 2023 *(Somebody asked me.)* The way to moor is slow and sure.\n",
+        "en",
+        "2023-01",
+    ),
+    "a month told first": ("# How to Moor\n\nJanuary 2023 was cold, and the harbour froze over.\n", "en", None),
     "adopted": ("RESOLUTION NO. 2019-14\n\nPASSED AND ADOPTED this 8th day of January, 2019.\n", "en", "2019-01-08"),
 }
 

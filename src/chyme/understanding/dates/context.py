@@ -40,6 +40,7 @@ _DATELINE_DASH = re.compile(r"\s?(?:–|—|--|-\s|/\s?PR|\()")
 _LAST_CHANGE = re.compile(
     r"last (?:edited|modified|updated|revised|changed)|zuletzt|dernière modification", re.IGNORECASE
 )
+_NEW_SENTENCE = re.compile(r"\.?\s[*_(\[|–—-]{0,3}\s?[A-ZÀ-Þ]")
 _HOUR_AFTER = re.compile(r"\s{1,3}(?:at\s|um\s)?\d{1,2}:\d{2}")
 _HOUR_BEFORE = re.compile(r"\d{1,2}:\d{2}(?::\d{2})?\s?(?:[AP]M)?(?:\s\d{1,10})?\s{1,3}$", re.IGNORECASE)
 _REFERENCES = re.compile(
@@ -154,6 +155,8 @@ def _score_line(context: DateContext, mention: Mention, line: DateLine) -> float
     """The score for the line of a date without a label: the date of a letter is usually alone on its line."""
     if mention.start < _NEARBY and _is_dateline(line):
         return _DATELINE
+    if line.bare and _opens_text(context, mention):
+        return _ALONE
     if line.bare and SALUTATION.match(context.text[mention.end : mention.end + _GAP].lstrip(DECORATION + ".\n")):
         return _ABOVE_LETTER
     if line.prose:
@@ -177,6 +180,13 @@ def _score_line(context: DateContext, mention: Mention, line: DateLine) -> float
 def _is_after_place(line: DateLine) -> bool:
     """Berlin, den 3. April 2026"""
     return not _rest_of_line(line) and _PLACE.match(line.before.lstrip(DECORATION)) is not None
+
+
+def _opens_text(context: DateContext, mention: Mention) -> bool:
+    """Whether only a title is before the date, and a new sentence after it: March 2024 The harbour is …"""
+    if mention.start > _HEAD or not _NEW_SENTENCE.match(context.text, mention.end):
+        return False
+    return sum(bool(line.strip(DECORATION)) for line in context.text[: mention.start].split("\n")) <= 1
 
 
 def _is_dateline(line: DateLine) -> bool:
