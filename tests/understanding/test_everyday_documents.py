@@ -90,6 +90,17 @@ DATED = {
         "2023-01",
     ),
     "a month told first": ("# How to Moor\n\nJanuary 2023 was cold, and the harbour froze over.\n", "en", None),
+    "number above a date": (
+        "Court of Harbours, Division No. 1.\n\nMarch 10, 1958.\n\nThe plaintiff was hurt.\n",
+        "en",
+        "1958-03-10",
+    ),
+    "an hour is no label": (
+        "Harbour v. Rope\n\nMarch 19, 1954.\n\nAll bids of the contractors who wanted to build the new pier of the harbour "
+        "were required to be filed by 10:00 o'clock A.M. November 27, 1948, in the office of the board.\n",
+        "en",
+        "1954-03-19",
+    ),
     "adopted": ("RESOLUTION NO. 2019-14\n\nPASSED AND ADOPTED this 8th day of January, 2019.\n", "en", "2019-01-08"),
 }
 
@@ -131,6 +142,10 @@ KINDS = {
     "till that calls itself an invoice": (
         "TAX INVOICE\nInvoice no 7\nROPE 2.49\nOIL 3.19\nTAR 4.05\nTOTAL 9.73\nCASH 10.00\nVAT 1.00\n10:12\n",
         ["receipt", "invoice"],
+    ),
+    "report of a case": (
+        "Kiger v. Rope\n\nSupreme Court of Harbours\n\nThe plaintiff was hurt. The jury returned a verdict for plaintiff.\n",
+        ["court document"],
     ),
     "a talk about courts": ("# The court and the tide\n\nThe tennis court was flooded, and nobody played.\n", []),
     "a policy in passing": ("Our policy is honesty.\n\nRopes are long.\n", []),

@@ -24,7 +24,7 @@ _NOT_AFTER = r"(?<![0-9A-Za-z\u00c0-\u024f_./+$€£¥%^=&?-])"  # no figure, wo
 _NOT_BEFORE = r"(?![0-9A-Za-z\u00c0-\u024f_%€$£°]|[./:,-]\d|/\w|\s?[€%$£])"
 _WORD = r"(?:[^\W\d_][\u0300-\u036f\u0653-\u0655]{0,2}){3,14}"  # accents may be separate characters
 _ORDINAL = r"(?:st|nd|rd|th|er|re|[eoaº°ª.]|η|ης|-?го)?"
-_GAP = r"[\s\u00a0./-]{0,3}"
+_GAP = r"(?:(?!\n\s{0,2}\n)[\s\u00a0./-]){0,3}"  # a date may be wrapped, but is in one paragraph
 
 _ISO = re.compile(
     r"(?<![0-9A-Za-z_./+-])(\d{4})([-/.])(\d{1,2})\2(\d{1,2})"
@@ -34,7 +34,7 @@ _SPACED = re.compile(rf"{_NOT_AFTER}(\d{{4}})\.\s(\d{{1,2}})\.\s(\d{{1,2}})(?![\
 _FIGURES = re.compile(rf"{_NOT_AFTER}(\d{{1,2}})(\s?)([./-])(\s?)(\d{{1,2}})\2\3\4(\d{{4}}|\d{{2}}){_NOT_BEFORE}")
 _DAY_MONTH = re.compile(
     rf"(?<![0-9A-Za-z_/.,-])(?<!\d:)(\d{{1,2}}){_ORDINAL}(?:\s{{1,2}}day)?{_GAP}(?:(?:of|de|den|di|the)\s|d['’])?({_WORD})\.?,?{_GAP}"
-    r"(?:(?:de|del|do|of|anno)\s)?(\d{4}|['’]\d{2}|\d{2})(?![\d:]|[.,]\d|\s?(?:uhr|am\b|pm\b|a\.m|p\.m))",
+    r"(?:(?:de|del|do|of|anno)\s)?(\d{4}|['’]\d{2}|\d{2})(?![\d:]|[.,]\d|,\s{1,2}(?:1[5-9]|20)\d{2}|\s?(?:uhr|am\b|pm\b|a\.m|p\.m))",
     re.IGNORECASE,
 )
 _MONTH_DAY = re.compile(

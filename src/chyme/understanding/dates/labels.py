@@ -36,6 +36,7 @@ _IDEOGRAPHS = re.compile("[\u2e80-\uffff]")
 _SMALL_WORDS = re.compile(r"(?<![\w.@/-])[a-zà-öø-ÿа-яёіїєґα-ω][\w'’]*(?![\w@/])")
 _ITEM_WITH_WORDS = re.compile(r"\s{0,8}(?:[-*•+]|\d{1,3}[.)])\s{1,3}(?:\S+\s){3}")
 _SPACES = re.compile(r"\s+")
+_COLON = re.compile(r":(?!\d)")  # not that of an hour
 _SEPARATED = re.compile(r"[,;\t|]")
 _COPYRIGHT = re.compile(r"^[\s#*]*(?:©|\(c\)|copyright)", re.IGNORECASE)
 # In running text these may precede any date.
@@ -139,7 +140,7 @@ def _score_label_text(text: str, prose: bool) -> float:
         return OF_SOMETHING_ELSE
     if not good:
         return NOTHING
-    if good[0] in _WEAK_LABELS and ":" not in label[good.end() :]:
+    if good[0] in _WEAK_LABELS and not _COLON.search(label, good.end()):
         return NOTHING if prose else SOFT
     if _CONTRACT_LABEL.fullmatch(good[0]):
         return OF_THE_DOCUMENT
@@ -147,7 +148,11 @@ def _score_label_text(text: str, prose: bool) -> float:
         return SECONDARY
     if PERIOD_END_WORDS.fullmatch(good[0]):
         return HINT if prose else OF_PERIOD
-    if prose and ":" not in label[good.end() :] and (good[0] in _QUOTED or label[: good.start()].strip(DECORATION)):
+    if (
+        prose
+        and not _COLON.search(label, good.end())
+        and (good[0] in _QUOTED or label[: good.start()].strip(DECORATION))
+    ):
         return HINT
     if STAGE_WORDS.fullmatch(good[0]):
         return ACCEPTED if good[0].startswith("accept") else RECEIVED
