@@ -96,10 +96,21 @@ DATED = {
         "1958-03-10",
     ),
     "an hour is no label": (
-        "Harbour v. Rope\n\nMarch 19, 1954.\n\nAll bids of the contractors who wanted to build the new pier of the harbour "
-        "were required to be filed by 10:00 o'clock A.M. November 27, 1948, in the office of the board.\n",
+        "Harbour v. Rope\n\nMarch 19, 1954.\n\nAll bids of the contractors who wanted to build the new pier of the "
+        "harbour were required to be filed by 10:00 o'clock A.M. November 27, 1948, in the office of the board.\n",
         "en",
         "1954-03-19",
+    ),
+    "minutes in a sentence": (
+        "Niederschrift\n\nüber die öffentliche Sitzung der Vertretung der Gemeinde Nordhafen vom 11.12.2014.\n\n"
+        "Genehmigung des Protokolls der 11. öffentlichen Sitzung vom 11.02.2014\n",
+        "de",
+        "2014-12-11",
+    ),
+    "a day with an hour": (
+        "# Rat der Gemeinde\n\nMontag, 09. September 2019 , 18:00 Uhr\n\nTOP 1\n",
+        "de",
+        "2019-09-09",
     ),
     "adopted": ("RESOLUTION NO. 2019-14\n\nPASSED AND ADOPTED this 8th day of January, 2019.\n", "en", "2019-01-08"),
 }
@@ -144,7 +155,7 @@ KINDS = {
         ["receipt", "invoice"],
     ),
     "report of a case": (
-        "Kiger v. Rope\n\nSupreme Court of Harbours\n\nThe plaintiff was hurt. The jury returned a verdict for plaintiff.\n",
+        "Kiger v. Rope\n\nSupreme Court of Harbours\n\nThe plaintiff was hurt. The jury returned a verdict.\n",
         ["court document"],
     ),
     "a talk about courts": ("# The court and the tide\n\nThe tennis court was flooded, and nobody played.\n", []),

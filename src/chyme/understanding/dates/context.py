@@ -55,7 +55,7 @@ _ONE_WORD = re.compile(r"[^\W\d_]{2,14}(?:-feira)?\.?,?\s{1,3}")  # a weekday, a
 _BULLET = re.compile(r"^\s{0,8}(?:[-*•+]|\d{1,3}[.)]|\\?-)\s")
 # After a date: the hour, the word for year.
 _TRAILING = re.compile(
-    r"^(?:\.|[T,]?\s?(?:at|um|à|às|alle|a las)?\s?\d{1,2}[:.h]\d{2}[\d:.]{0,12}\s?(?:[A-Z]{1,4}\b|Uhr|[ap]\.?m\.?)?"
+    r"^(?:\.|\s?[T,]?\s?(?:at|um|à|às|alle|a las)?\s?\d{1,2}[:.h]\d{2}[\d:.]{0,12}\s?(?:[A-Z]{1,4}\b|Uhr|[ap]\.?m\.?)?"
     r"(?:\s?[+-]\d{2}:?\d{2})?(?:\s\(\w{3,4}\))?|\s?(?:г|р|r)\.?(?!\w))"
 )
 

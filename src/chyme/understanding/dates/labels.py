@@ -31,7 +31,9 @@ _PHRASE_GAP = 14  # characters between words of one label, such as: due … date
 _MAX_LABELS = 6  # lines of labels before lines of their dates
 _PROSE_LENGTH = 110  # letters from which on a line is prose; East Asian ones count twice
 _MAX_SMALL_WORDS, _MAX_IN_SENTENCE = 9, 3  # words in lower case in a line that is not prose
-_SENTENCE_END = re.compile(r"(?<!\brev)(?<!\bver)(?<!\bvol)(?<!\bno)(?<!\bnr)[.;!?]\s|[|;。；\t]|\s{4,}")
+_SENTENCE_END = re.compile(
+    r"(?<!\brev)(?<!\bver)(?<!\bvol)(?<!\bno)(?<!\bnr)(?<!\b\d)(?<!\b\d\d)[.;!?]\s|[|;。；\t]|\s{4,}"
+)
 _IDEOGRAPHS = re.compile("[\u2e80-\uffff]")
 _SMALL_WORDS = re.compile(r"(?<![\w.@/-])[a-zà-öø-ÿа-яёіїєґα-ω][\w'’]*(?![\w@/])")
 _ITEM_WITH_WORDS = re.compile(r"\s{0,8}(?:[-*•+]|\d{1,3}[.)])\s{1,3}(?:\S+\s){3}")
@@ -61,8 +63,11 @@ _QUOTED = frozenset(
     }
     | {"accepted", "version", "rev", "rev.", "revision", "effective", "held on", "meeting on", "enacted", "reported"}
 )
-# Contracts use these for themselves, also in running text.
-_CONTRACT_LABEL = re.compile(r"(?:signed|dated|made)(?: on)? this|made and entered into(?: on| as of| this)?")
+# Contracts and minutes use these for themselves, also in running text.
+_CONTRACT_LABEL = re.compile(
+    r"(?:signed|dated|made)(?: on)? this|made and entered into(?: on| as of| this)?"
+    r"|\w{0,20}(?:sitzung|versammlung|besprechung).{0,90} (?:vom|am)|minutes of .{1,90}"
+)
 _OPENS_A_LINK = re.compile(r"\[\[[^\[\]]{0,80}$")  # [[2024-01-03]]
 _CLOSES_A_LINK, _LINK = re.compile(r"[^\[\]]{0,80}\]\]"), 84
 
