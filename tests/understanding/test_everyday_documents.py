@@ -112,6 +112,17 @@ DATED = {
         "de",
         "2019-09-09",
     ),
+    "French minutes": (
+        "# Compte rendu du conseil municipal du 12 mai 2011\n\nDate de convocation : 2 mai 2011\n\n"
+        "Approbation du compte rendu du conseil municipal du 1er avril 2011\n",
+        "fr",
+        "2011-05-12",
+    ),
+    "several revisions": (
+        "# Mail\n\nFirst revision effective: 01/17/2007\nSecond revision effective: 06/30/2015\nReview: 06/30/2017\n",
+        "en",
+        "2015-06-30",
+    ),
     "adopted": ("RESOLUTION NO. 2019-14\n\nPASSED AND ADOPTED this 8th day of January, 2019.\n", "en", "2019-01-08"),
 }
 

@@ -71,7 +71,9 @@ def find_dates(text: str, language: str | None, where: str, today: date) -> list
     for iso, dated in best.items():
         bonus = 0.0 if is_list else min(_MAX_REPEATED, _REPEATED * (times[iso] - 1))
         best[iso] = replace(dated, confidence=dated.confidence + bonus)
-    return _doubt_ties(sorted(best.values(), key=lambda dated: -dated.confidence)[:_MAX_FOUND])
+    found = sorted(best.values(), key=lambda dated: dated.date, reverse=True)  # the last of several revisions
+    found.sort(key=lambda dated: (-dated.confidence, dated.confidence < LABELLED))
+    return _doubt_ties(found[:_MAX_FOUND])
 
 
 def _is_list(found: Iterable[Candidate]) -> bool:

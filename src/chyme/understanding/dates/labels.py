@@ -134,8 +134,11 @@ def score_label(text: str, mentions: Sequence[Mention], number: int, line: DateL
 def _score_label_text(text: str, prose: bool) -> float:
     """The score of the last label, which is nearest to the date."""
     label = _last_part(text)
-    good = max(DOCUMENT_DATE_WORDS.finditer(label), key=Match.end, default=None)
-    others = [match for match in OTHER_DATE_WORDS.finditer(label) if not (good and _is_inside(match, good))]
+    labels = list(DOCUMENT_DATE_WORDS.finditer(label))
+    good = max(labels, key=Match.end, default=None)
+    others = [
+        match for match in OTHER_DATE_WORDS.finditer(label) if not any(_is_inside(match, other) for other in labels)
+    ]
     bad = max(others, key=Match.end, default=None)
     if bad and len(label[bad.end() :].strip()) > _OTHERS_FAR:
         bad = None
