@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from chyme.understanding.classification.result import Candidate
 from chyme.understanding.dates.candidates import find_dates, from_name, from_stamp
-from chyme.understanding.dates.choice import MIN_CONFIDENCE, choose_date, rank_dates
+from chyme.understanding.dates.choice import MIN_CONFIDENCE, choose_date, date_evidence, rank_dates
 
 TODAY = date(2026, 11, 16)
 
@@ -197,8 +197,7 @@ WITHOUT = {
     "values with commas": ("en", "date,rain,wind\n" + "".join(f"2026-04-{day:02},0.1,3.5\n" for day in range(1, 31))),
     "statement of an account": ("de", "".join(f"{day:02}.04.2026 Überweisung {day},00\n" for day in range(1, 29))),
     "a day to come": ("en", "# Summer party\n\n3 June 2027\n"),
-    "a span of days": ("en", "# Course on knots\n\n3–5 April 2026\n"),
-    "a period": ("de", "Leistungszeitraum 01.03.2026 - 31.03.2026\n"),
+    "the beginning of a period": ("en", "Rope hire, 1 March 2026 - 31 March 2026\n"),
     "references": ("en", "12. Smith, J. Ropes. Retrieved 3 April 2026.\n13. Jones, K. Knots. Accessed 2 April 2026.\n"),
     "genealogy": ("de", "# Familie Brandt\n\nKarl Brandt, * 3. April 1890, † 5. Mai 1950\n"),
     "another letter": (
@@ -310,12 +309,45 @@ def test_at_most_ten_are_listed_each_date_once() -> None:
 
 
 def test_a_labelled_date_beats_the_property_and_the_property_beats_any_other_date() -> None:
-    made = from_stamp("2025-01-07T08:00:00Z", "properties", TODAY)
+    made = from_stamp("2026-01-07T08:00:00Z", "properties", TODAY)
 
     assert chosen_date("Invoice date: 3 April 2026", "en", "document", made) == "2026-04-03"
     assert chosen_date("Berlin, den 3. April 2026\n\nSehr geehrte Damen", "de", "document", made) == "2026-04-03"
-    assert chosen_date(f"{PROSE}On 3 April 2026 the test was done again.", "en", "document", made) == "2025-01-07"
-    assert chosen_date("Notes on ropes, meeting 3 April 2026", "en", "document", made) == "2025-01-07"
+    assert chosen_date(f"{PROSE}On 3 April 2026 the test was done again.", "en", "document", made) == "2026-01-07"
+    assert chosen_date(f"{PROSE}\n\n| Rope | 3 April 2026 |\n| Hemp | 20 |\n", "en", "document", made) == "2026-01-07"
+
+
+def test_what_the_text_says_of_itself_beats_whatever_the_file_says() -> None:
+    made = from_stamp("2026-04-02T08:00:00Z", "properties", TODAY)
+
+    assert chosen_date("Notes on ropes, meeting of 3 April 2026", "en", "document", made) == "2026-04-03"
+    assert chosen_date("# Ropes\n\nMarch 2026\n", "en", "document", made) == "2026-03"
+
+
+def test_the_month_is_certain_where_several_days_are_named() -> None:
+    assert chosen_date("# Course on knots\n\n3–5 April 2026\n", "en") == "2026-04"
+
+
+def test_a_file_made_long_before_the_dates_in_its_text_began_as_another_one() -> None:
+    made = from_stamp("2019-01-07T08:00:00Z", "properties", TODAY)
+
+    assert chosen_date(f"{PROSE}On 3 April 2026 the test was done.", "en", "document", made) is None
+
+
+def test_the_date_of_a_file_is_marked_as_such() -> None:
+    made = from_stamp("2025-01-07T08:00:00Z", "properties", TODAY)
+    assert made is not None
+    text = find_dates("Date: 7 January 2025", "en", "doc-to-markdown", TODAY)
+
+    assert date_evidence(made) == "created, in the properties of the file: 2025-01-07T08:00:00Z"
+    assert [date_evidence(found) for found in rank_dates([made, *text], "document", TODAY)] == ["7 January 2025"]
+
+
+def test_a_page_that_is_edited_for_years_has_the_date_of_its_last_change() -> None:
+    stamps = from_stamp("2012-02-25", "published", TODAY), from_stamp("2024-09-21", "modified", TODAY)
+
+    assert chosen_date("# Duck\n\nA bird.\n", "en", "page", *stamps) == "2024-09-21"
+    assert chosen_date("# Duck\n\n25 February 2012, 20:13\n", "en", "page", *stamps) == "2012-02-25"
 
 
 def test_a_name_beats_the_property_and_dates_in_prose() -> None:

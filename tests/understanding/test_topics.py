@@ -6,6 +6,7 @@ import pytest
 
 from chyme.text.markdown_blocks import blocks_of
 from chyme.understanding.classification.document_types import document_type_tags
+from chyme.understanding.tags.name_topics import find_column_topics, find_title_topics
 from chyme.understanding.tags.topics import find_topics
 
 ALPS = """# Hiking in the Alps
@@ -124,3 +125,79 @@ def test_a_text_without_repetition_has_no_topics() -> None:
 )
 def test_the_document_type_is_tagged_where_the_evidence_is_strong(text: str, mime: str, wanted: list[str]) -> None:
     assert [tag for tag, _ in document_type_tags(text, None, mime)] == wanted
+
+
+REPORT = """# Tidal energy in harbours
+
+Ann Bell said that tidal energy is cheap. Mr Osei told the board that tidal energy is clean, and Osei laughed.
+
+The turbines of tidal energy stand in the harbour. Bell and Osei saw the turbines, and the information is data.
+
+Turbines need data and information. A. Lund wrote that turbines last, and Lund asked Osei to see to the turbines.
+"""
+
+
+def test_people_are_no_topics() -> None:
+    found = " ".join(tags(REPORT, title="Tidal energy in harbours", most=10))
+    assert "turbines" in found
+    assert not {"ann", "bell", "osei", "lund"} & set(found.split())
+
+
+def test_people_are_topics_if_the_title_names_them_and_the_text_is_about_them() -> None:
+    text = "# The life of Ada Lovelace\n\n" + "Ada Lovelace wrote notes. Ada Lovelace knew engines.\n\n" * 3
+    assert "ada lovelace" in tags(text, title="The life of Ada Lovelace")
+
+
+def test_authors_and_senders_are_no_topics_though_the_title_names_them() -> None:
+    text = "Carpentry of Zebulon: Zebulon writes.\n\nZebulon loves carpentry.\n\nCarpentry, says Zebulon, is Zebulon.\n"
+    found = find_topics(blocks_of(text), "Carpentry of Zebulon", "en", 7, ["Zebulon Quist"])
+    assert [topic.tag for topic in found] == ["carpentry"]
+
+
+def test_a_general_noun_is_a_topic_only_with_another_word() -> None:
+    text = "The data say it.\n\nClimate data are here, and climate data are there.\n\nThe data and climate data.\n"
+    assert tags(text) == ["climate data"]
+
+
+def test_verbs_are_no_topics() -> None:
+    text = "They will anchor here.\n\nWe anchor and you anchor the yawl.\n\nThe yawl can anchor. A yawl, they say.\n"
+    assert tags(text) == ["yawl"]
+
+
+def test_a_part_of_a_longer_phrase_is_no_topic() -> None:
+    text = "The tidal energy converter runs.\n\nA tidal energy converter hums.\n\nOne tidal energy converter broke.\n"
+    assert tags(text) == ["tidal energy converter"]
+
+
+def test_a_long_name_is_not_cut() -> None:
+    name = "Eastport County Regional Harbour Transport Commission"
+    text = f"The {name} met.\n\nMembers of the {name} ate.\n\nSo says the {name} of the ferry, a ferry, the ferry.\n"
+    assert not any("regional" in tag for tag in tags(text) if " " in tag)
+
+
+@pytest.mark.parametrize("junk", ["GmbH", "frac", "cookies", "subscribe", "RM", "Sdn", "pp"])
+def test_words_of_form_are_no_topics(junk: str) -> None:
+    text = f"{junk} paint.\n\nPaint, {junk}.\n\n{junk}: paint! {junk} paint\n"
+    assert junk.lower() not in " ".join(tags(text)).split()
+
+
+def test_an_address_is_no_topic() -> None:
+    text = "Ropes, 12 Mill Road\n\nWrite to 12 Mill Road for ropes.\n\nRopes from 12 Mill Road.\n"
+    assert "mill road" not in tags(text)
+
+
+def test_the_title_of_a_short_text_gives_its_topics() -> None:
+    assert [topic.tag for topic in find_title_topics("Annual report on tidal energy", "en", (), 2)] == ["tidal energy"]
+    assert find_title_topics("Ada Lovelace", "en", (), 2) == []
+    assert [topic.tag for topic in find_title_topics("Stadt bestellt neue Fähren", "de", (), 2)] == ["neue fähren"]
+
+
+def test_the_columns_of_a_table_give_its_topics() -> None:
+    columns = ("id", "date", "rainfall", "wind_speed", "value", "name")
+    found = [topic.tag for topic in find_column_topics("harbour weather", columns, "en", 4)]
+    assert found == ["harbour weather", "rainfall", "wind speed"]
+
+
+def test_columns_with_peoples_names_are_no_topics() -> None:
+    columns = ("Tom Brooks", "Anna Bell", "Robert Osei", "Maria Lund")
+    assert find_column_topics("", columns, "en", 4) == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -10,14 +11,24 @@ from chyme.text.markdown_blocks import BlockType
 from chyme.text.markdown_lines import shorten_text
 from chyme.text.sentences import word_count
 from chyme.text.sized_lines import SizedLine
-from chyme.understanding.classification.data_descriptions import TAB_SEPARATED, is_code, is_data, is_tabbed
+from chyme.understanding.classification.data_descriptions import (
+    TAB_SEPARATED,
+    Table,
+    is_data,
+    is_tabbed,
+    parse_delimited_table,
+    parse_markdown_table,
+)
 from chyme.understanding.classification.document_types import document_type_tags, title_names_type
 from chyme.understanding.classification.result import EVIDENCE_LENGTH, LOCAL, MAX_TAGS, Candidate, Classification
 from chyme.understanding.classification.source_text import MAX_CHARS, SourceText, read_source_text
 from chyme.understanding.classification.summary_sentence import choose_sentence
-from chyme.understanding.dates.choice import choose_date
+from chyme.understanding.dates.choice import choose_date, date_evidence
 from chyme.understanding.summaries.facts import DocumentFacts
 from chyme.understanding.summaries.spoken_text import SUBTITLES
+from chyme.understanding.tags.name_topics import find_column_topics, find_title_topics
+from chyme.understanding.tags.names import normalise_tag
+from chyme.understanding.tags.phrases import generic_nouns
 from chyme.understanding.tags.topics import Topic, find_topics
 from chyme.understanding.titles.candidates import (
     MIN_CONFIDENCE,
@@ -34,11 +45,14 @@ if TYPE_CHECKING:
 
 RULES_VERSION = 3  # raise it when a rule changes the result
 _BEGINNING = 20_000  # characters read when only the title is wanted
-_TOPICS = 7
+_TOPICS, _MIN_TOPICS = 5, 2  # topics of a document, and beside the author's keywords
+_TABLE_TOPICS = 4
 _MAX_KEYWORDS = 5  # of the author's keywords that become tags
 _MANY_KEYWORDS = 15  # more than this are meant for search engines
 _KEYWORD_WORDS, _KEYWORD_LENGTH = 4, 40
 _SENDER_LENGTH = 60  # characters of the name of who wrote a bill
+_HEADER = 4_000  # characters in which an e-mail names its sender and recipients
+_CORRESPONDENT = re.compile(r"^\*\*(?:From|To|Cc|Reply-To|Sender)(?::\*\*|\*\*:) (.{1,400})", re.MULTILINE)
 _ENOUGH_TEXT = 60  # characters of text from which on the detected language beats the stated one
 
 
@@ -79,7 +93,7 @@ def classify_document_by_rules(
     title_text = title.text if title else None
     day = choose_date(dates)
     if day:
-        note("date", day.confidence, day.text)
+        note("date", day.confidence, date_evidence(day))
     types = document_type_tags(source.text, _real_title(title), mime)
     facts = DocumentFacts(
         title_text,
@@ -95,7 +109,7 @@ def classify_document_by_rules(
     summary = choose_sentence(source, facts)
     if summary:
         note("summary", summary.confidence, summary.evidence)
-    tags = _choose_tags(source, title, mime, code, types)
+    tags = _choose_tags(source, title, mime, code, types, _find_people(source, properties))
     if tags:
         note("tags", sum(topic.score for topic in tags) / len(tags), ", ".join(topic.tag for topic in tags))
     return Classification(
@@ -166,7 +180,12 @@ def _find_sender(source: SourceText, types: Sequence[tuple[str, float]]) -> str:
 
 
 def _choose_tags(
-    source: SourceText, title: Title | None, mime: str, language: str | None, types: Sequence[tuple[str, float]]
+    source: SourceText,
+    title: Title | None,
+    mime: str,
+    language: str | None,
+    types: Sequence[tuple[str, float]],
+    people: Sequence[str],
 ) -> list[Topic]:
     """Tags for the kind of document, the author's keywords and the topics; none twice."""
     named = _real_title(title)
@@ -174,14 +193,35 @@ def _choose_tags(
     if source.spoken:
         type_topics.append(Topic("recording", 0.9))
     keywords = _keywords(source)
-    subjects = [] if is_code(mime) else find_topics(source.blocks, named, language, _TOPICS - min(len(keywords), 4))
-    if is_data(mime):
-        subjects = []
+    count = max(_MIN_TOPICS, _TOPICS - len(keywords))
+    subjects = [] if is_data(mime) else find_topics(source.blocks, named, language, count, people)
+    if len(subjects) < _MIN_TOPICS and (table := _find_table(source, mime)):
+        name = title.text if title and (named or is_data(mime)) else table.caption
+        subjects += find_column_topics(name, table.names, language, _TABLE_TOPICS)
+    if named and len(keywords) + len(subjects) < _MIN_TOPICS:
+        subjects += find_title_topics(named, language, people, _MIN_TOPICS)
     chosen: list[Topic] = []
     for topic in (*type_topics, *keywords, *subjects):
-        if not any(_repeats(topic.tag, other.tag) for other in chosen):
+        if not any(_repeats(topic.tag, other.tag) for other in chosen) and not any(
+            _repeats(other.tag, topic.tag) for other in chosen if other not in type_topics
+        ):
             chosen.append(topic)
     return chosen[:MAX_TAGS]
+
+
+def _find_table(source: SourceText, mime: str) -> Table | None:
+    """The table that the file is, if it is one."""
+    if mime in ("text/csv", TAB_SEPARATED):
+        return parse_delimited_table(source.text)
+    return parse_markdown_table(source.text) if "sheet" in mime or "excel" in mime else None
+
+
+def _find_people(source: SourceText, properties: Properties | None) -> list[str]:
+    """Who wrote, sent or received the document, as far as its metadata say."""
+    names = [properties.author] if properties else []
+    if source.where == "doc-to-markdown":
+        names += [match[1].partition("<")[0] for match in _CORRESPONDENT.finditer(source.whole[:_HEADER])]
+    return [name for name in names if name]
 
 
 def _repeats(tag: str, other: str) -> bool:
@@ -193,19 +233,26 @@ def _repeats(tag: str, other: str) -> bool:
 def _keywords(source: SourceText) -> list[Topic]:
     """The author's keywords, unless they are many or not in the text: then they come from a template."""
     text = text_comparison_key(source.text[:50_000])
-    general = general_words("en")
-    words = [" ".join(word.lower().strip(" #.!\"'").split()).removesuffix(" inc") for word in source.metadata.keywords]
+    general, generic = general_words("en"), generic_nouns("en")
+    words = [
+        " ".join(word.partition("--")[0].lower().strip(" #.!?\"'").split()).removesuffix(" inc")
+        for word in source.metadata.keywords
+    ]
     fitting = [
         word
         for word in dict.fromkeys(words)
         if 2 < len(word) <= _KEYWORD_LENGTH
         and word_count(word) <= _KEYWORD_WORDS
         and word not in general
+        and word not in generic
+        and normalise_tag(word) is not None
         and any(letter.isalpha() for letter in word)
         and not any(sign in word for sign in "=<>{}/\\:")
     ]
     in_text = [word for word in fitting if comparison_key(word) and comparison_key(word) in text]
     chosen = in_text
     if not chosen and source.metadata.where == "properties" and len(fitting) <= _MAX_KEYWORDS:
-        chosen = fitting  # few words, which a person chose
+        chosen = [
+            word for word in fitting if any(comparison_key(part) in text for part in word.split() if len(part) > 3)
+        ]
     return [Topic(word, 0.8) for word in chosen[: _MAX_KEYWORDS if len(words) <= _MANY_KEYWORDS else 3]]

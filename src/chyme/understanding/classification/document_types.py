@@ -3,96 +3,36 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 
+from chyme.text.word_lists import WordList
 from chyme.understanding.classification.data_descriptions import is_code
 
-_HEAD = 6_000  # characters that are searched
+_HEAD, _TAIL = 6_000, 4_000  # characters at the beginning and the end that are searched
 _BEGINNING = 600  # characters in which the name of the kind must occur
+_FRONT = 3_500  # the same for a paper, whose abstract is below its authors
 _MIN_SIGNS = 2  # signs that are needed besides the name
-
-
-@dataclass(frozen=True, slots=True)
-class _Kind:
-    """How a kind of document is recognised."""
-
-    tag: str
-    names: re.Pattern[str]
-    signs: tuple[re.Pattern[str], ...]
-
-
-def _make_kind(tag: str, names: str, *signs: str) -> _Kind:
-    return _Kind(tag, re.compile(names, re.IGNORECASE), tuple(re.compile(sign, re.IGNORECASE) for sign in signs))
-
-
+_MAX_KINDS = 2  # kinds of one document, besides that of its file
+_TYPES = WordList(__package__, "document_types")
 _QUANTITY = (
     r"\d\s?(?:g|kg|ml|cl|dl|l|oz|lbs?|EL|TL|tbsp|tsp|cups?|eggs?|Eier|Ei|œufs?|oeufs?|huevos?|uova|eieren|Stück"
     r"|Prisen?|pinch(?:es)?|cloves?|Zehen?)\b"
 )
-_MONEY = r"[$€£¥]\s?\d|\d[\d.,]*\s?(?:€|eur|usd|chf|gbp)\b"
-_KINDS = (
-    _make_kind(
-        "invoice",
-        r"\b(?:invoice|rechnung|facture|factura|fattura|factuur|fatura)\b",
-        r"\b(?:total|sum|amount due|balance due|gesamt(?:betrag|summe)?|summe|montant|importe|totale|totaal)\b",
-        r"\b(?:vat|tax|mwst|ust|tva|iva|btw|iban|due date|payable|fällig|zahlbar)\b",
-        _MONEY,
-        r"\b(?:invoice|rechnungs?|facture|factura|fattura)[\s-]*(?:no|nr|number|nummer|n°|#|date|datum|id)\b",
-    ),
-    _make_kind(
-        "receipt",
-        r"\b(?:receipt|quittung|kassenbon|kassenbeleg|reçu|recibo|scontrino|kassabon)\b",
-        r"\b(?:total|subtotal|summe|gesamt|totale|cash|card|change|bar|karte)\b",
-        r"\b(?:vat|tax|mwst|tva|iva|tip)\b",
-        _MONEY,
-    ),
-    _make_kind(
-        "contract",
-        r"\b(?:contract|agreement|contrat|contrato|contratto|overeenkomst|huurcontract|lease|tenancy)\b|vertrag\b",
-        r"\b(?:hereinafter|hereby|party|parties|parteien|vertragspartei|(?:ver)?mieter(?:in)?|arbeitgeber(?:in)?|landlord"
-        r"|tenant|less(?:or|ee)|les parties|las partes|bailleur|locataire|arrendador|arrendatario|locatore"
-        r"|verhuurder)\b",
-        r"\b(?:shall|terminat\w+|kündigung|résiliation|obligations?|liability|haftung)\b|§\s?\d|^\s*Art(?:icle|\.)\s1\b",
-        r"\b(?:signed|signature|unterschrift|unterzeichnet|in witness|governing law|gerichtsstand|effective date"
-        r"|firmado|signé|firmato|ondertekend)\b",
-    ),
-    _make_kind(
-        "minutes",
-        r"\b(?:minutes of|meeting minutes|minutes|sitzungsprotokoll|protokoll|compte rendu|acta|verbale|notulen)\b",
-        r"\b(?:attendees|present|participants|anwesende?|teilnehmer|présents|asistentes|presenti|aanwezig(?:en)?)\b",
-        r"\b(?:agenda|action items?|resolved|motion|adjourned|beschluss|tagesordnung|ordre du jour|orden del día"
-        r"|ordine del giorno|agendapunten|decided|se aprueba|se acuerda|acuerdos|si delibera|besluit(?:en)?)\b",
-    ),
-    _make_kind(
-        "recipe",
-        r"\b(?:recipe|ingredients|rezept|zutaten|recette|ingrédients|receta|ingredientes|ricetta|ingredienti|recept)\b",
-        r"\b(?:tablespoons?|teaspoons?|tbsp|tsp|cups?|grams?|esslöffel|teelöffel|\bEL\b|\bTL\b|cuillère|cucharada)\b"
-        rf"|{_QUANTITY}",
-        rf"{_QUANTITY}[\s\S]{{1,200}}?{_QUANTITY}",
-        r"\b(?:preheat|bake|stir|simmer|chop|oven|backofen|rühren|kochen|four|horno|forno|minutes|minuten)\b",
-    ),
-    _make_kind(
-        "manual",
-        r"\b(?:user(?:'s)? (?:manual|guide)|owner's manual|instruction manual|bedienungsanleitung|gebrauchsanweisung"
-        r"|betriebsanleitung|mode d'emploi|manual de usuario|handbook|handbuch)\b",
-        r"\b(?:warning|caution|achtung|warnung|safety|sicherheit|troubleshooting|installation)\b",
-        r"\b(?:press|switch|button|taste|cable|install|figure|abbildung|maintenance|wartung)\b",
-    ),
-    _make_kind(
-        "cv",
-        r"\b(?:curriculum vitae|résumé|resume|lebenslauf|currículum|c\.?v\.?)\b",
-        r"\b(?:education|ausbildung|formation|educación|studies|degree|bachelor|master)\b",
-        r"\b(?:experience|berufserfahrung|expérience|experiencia|employment|skills|kenntnisse|languages)\b",
-    ),
-    _make_kind(
-        "letter",
-        r"^(?:dear \w.{0,60}[,:]?|sehr geehrte.{0,80},?|madame, monsieur,?|estimad[oa]s?\b.{0,60})$",
-        r"\b(?:sincerely|yours (?:truly|faithfully)|kind regards|best regards|hochachtungsvoll|mit freundlichen grüßen"
-        r"|cordialement|salutations distinguées|atentamente|cordiali saluti)\b",
-        r"^\s*(?:\d{1,2}\.? \w+ \d{4}|\w+ \d{1,2}, \d{4}|.{2,30}, (?:den )?\d{1,2}\.\s?\d{1,2}\.\s?\d{4})\s*$"
-        r"|\b(?:betreff|subject|re|objet|asunto)\s*:",
-    ),
-)  # fmt: skip
+_GREETING = re.compile(
+    r"^(?:dear \w.{0,60}[,:]?|sehr geehrte.{0,80},?|madame, monsieur,?|(?:madame|monsieur),?|ch[eè]re? .{0,40},"
+    r"|estimad[oa]s?\b.{0,60}|(?:gentile|egregi[oa]|spett\.?(?:le|abile)) .{0,60}|geachte .{0,60})$",
+    re.IGNORECASE,
+)
+_FAREWELL = re.compile(
+    r"\b(?:sincerely|yours (?:truly|faithfully)|kind regards|best regards|hochachtungsvoll|mit freundlichen grüßen"
+    r"|mit freundlichem gruß|freundliche grüße|cordialement|salutations distinguées|atentamente|cordiali saluti"
+    r"|distinti saluti|hoogachtend|met vriendelijke groet(?:en)?)\b"
+    r"|^\s*(?:\d{1,2}\.? \w+ \d{4}|\w+ \d{1,2}, \d{4}|.{2,30}, (?:den )?\d{1,2}\.\s?\d{1,2}\.\s?\d{4})\s*$"
+    r"|\b(?:betreff|subject|re|objet|asunto)\s*:",
+    re.IGNORECASE,
+)
 # A till receipt seldom calls itself one.
 _TILL = tuple(
     re.compile(sign, re.IGNORECASE | re.MULTILINE)
@@ -120,12 +60,37 @@ _BY_MIME = (
     ("tab-separated", "table"),
     ("text/calendar", "calendar"),
     ("text/vcard", "contact"),
+    ("text/vtt", "subtitles"),
+    ("subrip", "subtitles"),
+    ("ipynb", "notebook"),
 )
+_GROUP = re.compile(r"\([^()]*\)[?*+]?(?:\{[\d,]+\})?|\[[^\[\]]*\][?*+]?(?:\{[\d,]+\})?")
+_OPTIONAL = re.compile(r"\\?.[?*]|\\.")
+_LETTERS = re.compile(r"[^\W\d_]+")
+_LOG_LINE = re.compile(
+    r"^\W?(?:\d{4}-\d\d-\d\d[T ]|\d{1,2}/\w{3}/\d{4}:|[A-Z][a-z]{2} [ \d]\d )?\d\d:\d\d:\d\d.{0,60}?"
+    r"\b(?:INFO|WARN(?:ING)?|ERROR|DEBUG|TRACE|FATAL|NOTICE|kernel|sshd|systemd|GET|POST)\b",
+    re.MULTILINE,
+)
+_MIN_LOG_LINES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class _Type:
+    """How a kind of document is recognised."""
+
+    tag: str
+    names: re.Pattern[str]
+    anchors: frozenset[str]  # one of these is part of every name; empty if that is not certain
+    in_title: bool  # only the title may name it
+    signs: tuple[re.Pattern[str], ...]
+    least: int
+    replaces: frozenset[str]
 
 
 def title_names_type(title: str, tag: str) -> bool:
     """Whether a title names this kind of document."""
-    return any(kind.names.search(title) for kind in _KINDS if kind.tag == tag)
+    return any(one.names.search(title) for one in _types() if one.tag == tag)
 
 
 def document_type_tags(text: str, title: str | None, mime: str) -> list[tuple[str, float]]:
@@ -133,27 +98,82 @@ def document_type_tags(text: str, title: str | None, mime: str) -> list[tuple[st
     found = [(tag, 0.9) for part, tag in _BY_MIME if part in mime][:1]
     if is_code(mime):
         return [("source code", 0.9)]
+    is_mail = "rfc822" in mime or "outlook" in mime
+    kinds = _without_replaced(list(_find_types(text, title, is_mail)))
     head = text[:_HEAD]
-    beginning = f"{title or ''}\n{head[:_BEGINNING]}"
-    for kind in _KINDS:
-        named = kind.names.search(title or "") is not None
-        if kind.tag == "letter":
-            if _is_letter(kind, head, text[:20_000]) and "rfc822" not in mime and "outlook" not in mime:
-                found.append(("letter", 0.7))
-            continue
-        if not named and not kind.names.search(beginning):
-            continue
-        signs = sum(sign.search(head) is not None for sign in kind.signs)
-        if signs >= _MIN_SIGNS:
-            found.append((kind.tag, min(0.9, 0.5 + 0.1 * signs + 0.1 * named)))
-    if not any(tag in ("invoice", "receipt") for tag, _ in found) and all(sign.search(head) for sign in _TILL):
-        found.append(("receipt", 0.7))
-    return found[:3]
+    if not any(tag in ("receipt", "reminder") for tag, _ in kinds) and all(sign.search(head) for sign in _TILL):
+        kinds.insert(0, ("receipt", 0.7))
+    if not kinds and len(_LOG_LINE.findall(head)) >= _MIN_LOG_LINES:
+        kinds.append(("log", 0.8))
+    return found + kinds[:_MAX_KINDS]
 
 
-def _is_letter(letter: _Kind, head: str, text: str) -> bool:
+def _find_types(text: str, title: str | None, is_mail: bool) -> Iterator[tuple[str, float]]:
+    """Every kind for which there is evidence, in the order of the list."""
+    head = text[:_HEAD]
+    searched = f"{head}\n{text[max(_HEAD, len(text) - _TAIL) :]}"
+    front = f"{title or ''}\n{head[:_FRONT]}"
+    beginning = front[: len(title or "") + 1 + _BEGINNING]
+    lower = front.lower()
+    for one in _types():
+        if one.anchors and not any(anchor in lower for anchor in one.anchors):
+            continue
+        named = one.names.search(title or "") is not None
+        if not named and (one.in_title or not one.names.search(front if one.tag == "paper" else beginning)):
+            continue
+        signs = sum(sign.search(searched) is not None for sign in one.signs)
+        if signs >= one.least:
+            yield one.tag, min(0.9, 0.5 + 0.1 * signs + 0.1 * named)
+    if not is_mail and _is_letter(head, text[:20_000]):
+        yield "letter", 0.7
+
+
+def _without_replaced(kinds: Sequence[tuple[str, float]]) -> list[tuple[str, float]]:
+    """The kinds without those that are only a part of another one: the order in an invoice."""
+    tags = {tag for tag, _ in kinds}
+    replaced = frozenset[str]().union(*(one.replaces for one in _types() if one.tag in tags))
+    return [(tag, score) for tag, score in kinds if tag not in replaced]
+
+
+@cache
+def _types() -> tuple[_Type, ...]:
+    return tuple(_read_type(tag, lines) for tag, lines in _TYPES.sections.items())
+
+
+def _read_type(tag: str, lines: Sequence[str]) -> _Type:
+    fields = [(name, value.strip()) for name, _, value in (line.partition(":") for line in lines)]
+    values = dict(fields)
+    signs = [_compile_words(value) for name, value in fields if name == "sign"]
+    signs += [
+        re.compile(value.replace("QUANTITY", _QUANTITY), re.IGNORECASE) for name, value in fields if name == "pattern"
+    ]
+    others = frozenset(other for other in _TYPES.sections if other in values.get("replaces", ""))
+    names = values.get("names") or values["title"]
+    return _Type(
+        tag,
+        _compile_words(names),
+        _find_anchors(names),
+        "title" in values,
+        tuple(signs),
+        int(values.get("least", _MIN_SIGNS)),
+        (others | {"letter"} if "letter" in values.get("replaces", "") else others) - {tag},
+    )
+
+
+def _find_anchors(words: str) -> frozenset[str]:
+    """A few letters of each alternative, by which most texts are passed over without a costlier search."""
+    while (flat := _GROUP.sub(" ", words)) != words:
+        words = flat
+    anchors = [max(_LETTERS.findall(_OPTIONAL.sub(" ", part)), key=len, default="") for part in words.split("|")]
+    return frozenset(anchors) if all(len(anchor) > 1 for anchor in anchors) else frozenset()
+
+
+def _compile_words(words: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<!\w)(?:{words})(?!\w)", re.IGNORECASE)
+
+
+def _is_letter(head: str, text: str) -> bool:
     """Whether a line of the beginning greets somebody and one of the text says goodbye."""
-    if not any(letter.names.search(line.strip()) for line in head.split("\n")):
+    if not any(_GREETING.search(line.strip()) for line in head.split("\n")):
         return False
-    lines = text.split("\n")
-    return any(sign.search(line) for sign in letter.signs for line in lines)
+    return any(_FAREWELL.search(line) for line in text.split("\n"))

@@ -23,7 +23,7 @@ from chyme.understanding.classification.result import (
 )
 from chyme.understanding.classification.source_text import Json, read_json, read_source_text, text_in
 from chyme.understanding.classification.source_text import words_in as list_in
-from chyme.understanding.dates.choice import choose_date
+from chyme.understanding.dates.choice import choose_date, date_evidence
 from chyme.understanding.tags.topics import find_topics
 from chyme.understanding.titles.candidates import MIN_CONFIDENCE, Title, find_titles
 from chyme.understanding.titles.cleanup import comparison_key, is_file_name, is_junk, same_words
@@ -92,7 +92,7 @@ def classify_picture_by_rules(
         note("summary", 0.5 if composed else 0.7, summary)
     day = choose_date(dates)
     if day:
-        note("date", day.confidence, day.text)
+        note("date", day.confidence, date_evidence(day))
     chosen_language = language if words else None
     if chosen_language:
         note("language", language_confidence, words)

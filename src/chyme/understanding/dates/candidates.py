@@ -4,25 +4,28 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import date, timedelta
 from email.utils import parsedate_tz
 
 from chyme.understanding.classification.result import Candidate
-from chyme.understanding.dates.context import prepare_context, score_date
+from chyme.understanding.dates.context import is_span_of_days, prepare_context, score_date
 from chyme.understanding.dates.day_month_order import order_of, resolve_mention
 from chyme.understanding.dates.forms import find_mentions
 
 LABELLED = 0.75  # the confidence from which on a date has a label
 # The confidence of a stamp, by its source.
-TRUST = {"exif": 0.95, "mail": 0.97, "published": 0.92, "properties": 0.62, "modified": 0.4}
+TRUST = {"exif": 0.95, "mail": 0.97, "published": 0.92, "properties": 0.55, "modified": 0.4}
 _OTHER_TRUST = 0.6
 NAME = "name"
 _MAX_LENGTH = 200  # characters of a stamp or a name
 _MAX_FOUND = 50
+_MONTH_LENGTH = len("2026-04")
 _FIRST, _LAST = 600, 200  # mentions that are scored
 _HEAD, _TAIL, _SAMPLE, _SAMPLES = 100_000, 30_000, 10_000, 8  # characters of a long text that are read
 _REPEATED, _MAX_REPEATED = 0.03, 0.06  # bonus for each repetition in a text, and its maximum
+_LISTED = 3  # equally likely dates that are a list
 _CLOSE, _DOUBT = 0.02, 0.6  # difference up to which two dates are equally likely, and the factor for them then
 # What programs write if they do not know the date: the first day of their clock, the day their template was made.
 _MADE_UP = frozenset(
@@ -57,13 +60,26 @@ def find_dates(text: str, language: str | None, where: str, today: date) -> list
     times: Counter[str] = Counter()
     for i, mention in enumerate(mentions):
         iso, trust, ambiguous = resolve_mention(mention, orders.get(mention.mark), today)
-        dated = Candidate(iso, text[mention.start : mention.end], where, score_date(context, i, iso) * trust, ambiguous)
+        score = score_date(context, i, iso) * trust
+        if is_span_of_days(context, i):
+            iso = iso[:_MONTH_LENGTH]
+        dated = Candidate(iso, text[mention.start : mention.end], where, score, ambiguous)
         times[iso] += 1
         if iso not in best or dated.confidence > best[iso].confidence:
             best[iso] = dated
+    is_list = _is_list(best.values())
     for iso, dated in best.items():
-        best[iso] = replace(dated, confidence=dated.confidence + min(_MAX_REPEATED, _REPEATED * (times[iso] - 1)))
-    return _doubt_ties(sorted(best.values(), key=lambda dated: -dated.confidence)[:_MAX_FOUND])
+        bonus = 0.0 if is_list else min(_MAX_REPEATED, _REPEATED * (times[iso] - 1))
+        best[iso] = replace(dated, confidence=dated.confidence + bonus)
+    found = sorted(best.values(), key=lambda dated: dated.date, reverse=True)  # the last of several revisions
+    found.sort(key=lambda dated: (-dated.confidence, dated.confidence < LABELLED))
+    return _doubt_ties(found[:_MAX_FOUND])
+
+
+def _is_list(found: Iterable[Candidate]) -> bool:
+    """Whether several dates are equally likely and have no label, as in a log: repetition proves nothing there."""
+    scores = sorted((candidate.confidence for candidate in found), reverse=True)[:_LISTED]
+    return len(scores) == _LISTED and scores[0] < LABELLED and scores[0] - scores[-1] <= _CLOSE
 
 
 def _doubt_ties(found: list[Candidate]) -> list[Candidate]:

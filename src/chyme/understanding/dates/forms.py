@@ -24,7 +24,7 @@ _NOT_AFTER = r"(?<![0-9A-Za-z\u00c0-\u024f_./+$€£¥%^=&?-])"  # no figure, wo
 _NOT_BEFORE = r"(?![0-9A-Za-z\u00c0-\u024f_%€$£°]|[./:,-]\d|/\w|\s?[€%$£])"
 _WORD = r"(?:[^\W\d_][\u0300-\u036f\u0653-\u0655]{0,2}){3,14}"  # accents may be separate characters
 _ORDINAL = r"(?:st|nd|rd|th|er|re|[eoaº°ª.]|η|ης|-?го)?"
-_GAP = r"[\s\u00a0./-]{0,3}"
+_GAP = r"(?:(?!\n\s{0,2}\n)[\s\u00a0./-]){0,3}"  # a date may be wrapped, but is in one paragraph
 
 _ISO = re.compile(
     r"(?<![0-9A-Za-z_./+-])(\d{4})([-/.])(\d{1,2})\2(\d{1,2})"
@@ -34,7 +34,7 @@ _SPACED = re.compile(rf"{_NOT_AFTER}(\d{{4}})\.\s(\d{{1,2}})\.\s(\d{{1,2}})(?![\
 _FIGURES = re.compile(rf"{_NOT_AFTER}(\d{{1,2}})(\s?)([./-])(\s?)(\d{{1,2}})\2\3\4(\d{{4}}|\d{{2}}){_NOT_BEFORE}")
 _DAY_MONTH = re.compile(
     rf"(?<![0-9A-Za-z_/.,-])(?<!\d:)(\d{{1,2}}){_ORDINAL}(?:\s{{1,2}}day)?{_GAP}(?:(?:of|de|den|di|the)\s|d['’])?({_WORD})\.?,?{_GAP}"
-    r"(?:(?:de|del|do|of|anno)\s)?(\d{4}|['’]\d{2}|\d{2})(?![\d:]|[.,]\d|\s?(?:uhr|am\b|pm\b|a\.m|p\.m))",
+    r"(?:(?:de|del|do|of|anno)\s)?(\d{4}|['’]\d{2}|\d{2})(?![\d:]|[.,]\d|,\s{1,2}(?:1[5-9]|20)\d{2}|\s?(?:uhr|am\b|pm\b|a\.m|p\.m))",
     re.IGNORECASE,
 )
 _MONTH_DAY = re.compile(
@@ -48,6 +48,11 @@ _YEAR_WORD = re.compile(
 _MONTH_YEAR = re.compile(
     rf"(?<![\w'’])({_WORD})\.?,?[\s\u00a0-]{{0,2}}(?:(?:de|del|do|of)\s)?(\d{{4}})(?![\w]|[.,:/-]\d)", re.IGNORECASE
 )
+# 03/2019, 2019/04: dates only beside a label.
+_FIGURES_MONTH_YEAR = re.compile(
+    rf"{_NOT_AFTER}(0?[1-9]|1[0-2])/((?:19|20)\d{{2}}){_NOT_BEFORE}|{_NOT_AFTER}(0[1-9]|1[0-2])\.((?:19|20)\d{{2}}){_NOT_BEFORE}"
+)
+_FIGURES_YEAR_MONTH = re.compile(rf"{_NOT_AFTER}((?:19|20)\d{{2}})/(0[1-9]|1[0-2]){_NOT_BEFORE}")
 _VIETNAMESE = re.compile(r"ng[àa]y\s(\d{1,2})\sth[áa]ng\s(\d{1,2})\sn[ăa]m\s(\d{4})", re.IGNORECASE)
 _ANY_FIGURE = re.compile(r"[\d〇零一二三四五六七八九十廿元]+")
 _REACH = 48  # characters of a date before and after one of its figures
@@ -77,6 +82,11 @@ class Mention:
     swappable: bool = False  # day and month may be swapped; these fields assume day first
     mark: str = ""  # between the figures
     short_year: bool = False
+
+    @property
+    def is_month_in_figures(self) -> bool:
+        """Whether it is written like 03/2019."""
+        return self.day is None and bool(self.mark)
 
     def iso(self, month_first: bool = False) -> str:
         """The date in ISO 8601, with day and month swapped if that is wanted and possible."""
@@ -176,6 +186,11 @@ def _in_figures(text: str, begin: int, end: int, base: str, today: date) -> Iter
             yield Mention(*span, year, month, day, month_first, mark=mark, short_year=short_year)
         else:
             yield Mention(*span, year, second, first, swappable=first != second, mark=mark, short_year=short_year)
+    for match in _FIGURES_MONTH_YEAR.finditer(text, begin, end):
+        month, year_text = (match[1], match[2]) if match[1] else (match[3], match[4])
+        yield Mention(match.start(), match.end(), int(year_text), int(month), None, mark="/")
+    for match in _FIGURES_YEAR_MONTH.finditer(text, begin, end):
+        yield Mention(match.start(), match.end(), int(match[1]), int(match[2]), None, mark="/")
 
 
 def _in_words(text: str, begin: int, end: int, language: str | None, today: date) -> Iterator[Mention]:

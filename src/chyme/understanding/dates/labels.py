@@ -13,12 +13,15 @@ from chyme.understanding.dates.vocabulary import (
     BIRTH_SIGN,
     DOCUMENT_DATE_WORDS,
     OTHER_DATE_WORDS,
+    PERIOD_END_WORDS,
+    STAGE_WORDS,
     TRAILING_BIRTH_WORDS,
     TRAILING_DATE_WORDS,
     WEAK_DATE_WORDS,
 )
 
 OF_THE_DOCUMENT, SECONDARY, SOFT, HINT, NOTHING, OF_SOMETHING_ELSE = 0.4, 0.32, 0.15, 0.05, 0.0, -1.0
+OF_PERIOD, ACCEPTED, RECEIVED = 0.24, 0.24, 0.2  # the end of a reported period, and the stages of a paper
 AROUND = 300  # characters that are read before and after a date
 DECORATION = ' \t|*#>_:-–—•·~`()[]\r\xa0,\\"'
 _ROW = "|"
@@ -28,10 +31,14 @@ _PHRASE_GAP = 14  # characters between words of one label, such as: due … date
 _MAX_LABELS = 6  # lines of labels before lines of their dates
 _PROSE_LENGTH = 110  # letters from which on a line is prose; East Asian ones count twice
 _MAX_SMALL_WORDS, _MAX_IN_SENTENCE = 9, 3  # words in lower case in a line that is not prose
-_SENTENCE_END = re.compile(r"[.;!?]\s|[|;。；\t]|\s{4,}")
+_SENTENCE_END = re.compile(
+    r"(?<!\brev)(?<!\bver)(?<!\bvol)(?<!\bno)(?<!\bnr)(?<!\b\d)(?<!\b\d\d)[.;!?]\s|[|;。；\t]|\s{4,}"
+)
 _IDEOGRAPHS = re.compile("[\u2e80-\uffff]")
 _SMALL_WORDS = re.compile(r"(?<![\w.@/-])[a-zà-öø-ÿа-яёіїєґα-ω][\w'’]*(?![\w@/])")
+_ITEM_WITH_WORDS = re.compile(r"\s{0,8}(?:[-*•+]|\d{1,3}[.)])\s{1,3}(?:\S+\s){3}")
 _SPACES = re.compile(r"\s+")
+_COLON = re.compile(r":(?!\d)")  # not that of an hour
 _SEPARATED = re.compile(r"[,;\t|]")
 _COPYRIGHT = re.compile(r"^[\s#*]*(?:©|\(c\)|copyright)", re.IGNORECASE)
 # In running text these may precede any date.
@@ -40,9 +47,27 @@ _WEAK_LABELS = frozenset(
     | {"edition", "auflage"}
 )
 # In running text these refer to another letter.
-_QUOTED = frozenset({"dated", "sent", "received", "created", "written", "submitted", "filed"})
-# Contracts use these for themselves, also in running text.
-_CONTRACT_LABEL = re.compile(r"(?:signed|dated|made)(?: on)? this|made and entered into(?: on| as of| this)?")
+_QUOTED = frozenset(
+    {
+        "dated",
+        "sent",
+        "received",
+        "created",
+        "written",
+        "submitted",
+        "filed",
+        "approved",
+        "adopted",
+        "decided",
+        "entered",
+    }
+    | {"accepted", "version", "rev", "rev.", "revision", "effective", "held on", "meeting on", "enacted", "reported"}
+)
+# Contracts and minutes use these for themselves, also in running text.
+_CONTRACT_LABEL = re.compile(
+    r"(?:signed|dated|made)(?: on)? this|made and entered into(?: on| as of| this)?"
+    r"|\w{0,20}(?:sitzung|versammlung|besprechung).{0,90} (?:vom|am)|minutes of .{1,90}"
+)
 _OPENS_A_LINK = re.compile(r"\[\[[^\[\]]{0,80}$")  # [[2024-01-03]]
 _CLOSES_A_LINK, _LINK = re.compile(r"[^\[\]]{0,80}\]\]"), 84
 
@@ -93,7 +118,8 @@ def score_label(text: str, mentions: Sequence[Mention], number: int, line: DateL
         return OF_SOMETHING_ELSE
     mention = mentions[number]
     label_start = max(line.begin, mention.start - _LABEL_CHARS, mentions[number - 1].end if number else 0)
-    score = _score_label_text(text[label_start : mention.start], line.prose)
+    is_told = line.prose or _ITEM_WITH_WORDS.match(line.before) is not None
+    score = _score_label_text(text[label_start : mention.start], is_told)
     if score == NOTHING and _OPENS_A_LINK.search(line.before[-_LINK:]) and _CLOSES_A_LINK.match(line.after[:_LINK]):
         return OF_SOMETHING_ELSE  # the name of another note
     if score == NOTHING and TRAILING_DATE_WORDS.match(line.after):
@@ -108,8 +134,12 @@ def score_label(text: str, mentions: Sequence[Mention], number: int, line: DateL
 def _score_label_text(text: str, prose: bool) -> float:
     """The score of the last label, which is nearest to the date."""
     label = _last_part(text)
-    good = max(DOCUMENT_DATE_WORDS.finditer(label), key=Match.end, default=None)
-    bad = max(OTHER_DATE_WORDS.finditer(label), key=Match.end, default=None)
+    labels = list(DOCUMENT_DATE_WORDS.finditer(label))
+    good = max(labels, key=Match.end, default=None)
+    others = [
+        match for match in OTHER_DATE_WORDS.finditer(label) if not any(_is_inside(match, other) for other in labels)
+    ]
+    bad = max(others, key=Match.end, default=None)
     if bad and len(label[bad.end() :].strip()) > _OTHERS_FAR:
         bad = None
     if good and len(label[good.end() :].strip()) > _FAR:
@@ -118,15 +148,28 @@ def _score_label_text(text: str, prose: bool) -> float:
         return OF_SOMETHING_ELSE
     if not good:
         return NOTHING
-    if good[0] in _WEAK_LABELS and ":" not in label[good.end() :]:
+    if good[0] in _WEAK_LABELS and not _COLON.search(label, good.end()):
         return NOTHING if prose else SOFT
     if _CONTRACT_LABEL.fullmatch(good[0]):
         return OF_THE_DOCUMENT
     if prose and good[0].startswith("last "):
         return SECONDARY
-    if prose and ":" not in label[good.end() :] and (good[0] in _QUOTED or label[: good.start()].strip(DECORATION)):
+    if PERIOD_END_WORDS.fullmatch(good[0]):
+        return HINT if prose else OF_PERIOD
+    if (
+        prose
+        and not _COLON.search(label, good.end())
+        and (good[0] in _QUOTED or label[: good.start()].strip(DECORATION))
+    ):
         return HINT
+    if STAGE_WORDS.fullmatch(good[0]):
+        return ACCEPTED if good[0].startswith("accept") else RECEIVED
     return SECONDARY if WEAK_DATE_WORDS.search(good[0]) else OF_THE_DOCUMENT
+
+
+def _is_inside(match: Match[str], other: Match[str]) -> bool:
+    """Whether a label is only a part of another one: `ended` of `year ended`."""
+    return match.span() != other.span() and other.start() <= match.start() and match.end() <= other.end()
 
 
 def _last_part(text: str) -> str:

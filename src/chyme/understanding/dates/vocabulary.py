@@ -61,10 +61,15 @@ def _alternatives(section: str) -> str:
     return "|".join(sorted(labels, key=len, reverse=True))  # longest first
 
 
-DOCUMENT_DATE_WORDS = re.compile(rf"(?<!\w)(?:{_alternatives('document')})(?!\w)|{_DOCUMENT_WORDS_CJK}")
+DOCUMENT_DATE_WORDS = re.compile(
+    rf"(?<!\w)(?:{_alternatives('document')}|{_alternatives('stage')}|{_alternatives('period')})(?!\w)|{_DOCUMENT_WORDS_CJK}"
+)
+STAGE_WORDS = re.compile(_alternatives("stage"))
+PERIOD_END_WORDS = re.compile(_alternatives("period"))
+BILLED_PERIOD_WORDS = re.compile(rf"(?<!\w)(?:{_alternatives('billed period')})(?!\w)")
 OTHER_DATE_WORDS = re.compile(rf"(?<!\w)(?:{_alternatives('other')})(?!\w)|{_OTHER_WORDS_CJK}|†|✝")
 WEAK_DATE_WORDS = re.compile(
-    r"order|purchase|transaction|received|submitted|druck|created|revis|updat|modif|edited|aktual|更新"
+    r"order|purchase|transaction|effective|received|submitted|druck|created|revis|updat|modif|edited|aktual|更新"
 )  # not when it was written
 BIRTH_SIGN = re.compile(r"[\s(]\*\s?$")  # * 3. April 1950, as genealogists write
 # After a date: 2026年4月3日发布, 3. April 2026 (aktualisiert).

@@ -1,0 +1,189 @@
+"""Count the phrases of a text that may be topics: runs of meaningful words."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from chyme.text.common_words import compound_words, general_words
+from chyme.text.markdown_blocks import Block, BlockType
+from chyme.text.stemmer import fold
+from chyme.text.unspaced_scripts import RUNS
+from chyme.text.word_lists import WordList
+from chyme.understanding.titles.cleanup import same_words
+
+_MAX_TAG_WORDS, _MAX_NAME_WORDS = 3, 4  # words of a tag, and of one that is a name
+_GENERIC = WordList(__package__, "generic_nouns")
+_FORM_WORDS = WordList(__package__, "form_words")
+_MAX_CHARS = 120_000  # characters that are read
+_RECENT_WORDS = 16_384  # words whose forms are remembered: most words of a text were in others before
+_TITLE, _HEADING, _BODY, _ASIDE = 4.0, 2.0, 1.0, 0.25  # the weight of one mention
+JOINER = "\ue000"  # joins the parts of names that begin with a common word: New York, San Marino
+TOKEN = re.compile(rf"[^\W_]+(?:['’\-{JOINER}][^\W_]+)*|[^\w\s]")
+_JOINED_NAME = re.compile(
+    r"\b(?:(San|Los|Las|Saint) (?=[A-Z][a-z])|(New) (?=York|Zealand|Jersey|Delhi|Orleans|Mexico|England|Hampshire)"
+    r"|(North|South) (?=America|Africa|Korea|Carolina|Dakota|Sudan))"
+)
+_TWO_LETTERS, _ROADS = "two letters", "roads"
+_DIGIT = re.compile(r"\d")
+_ROMAN = re.compile(r"[ivxlcdm]+")
+# Words that verbs follow.
+_BEFORE_VERBS = frozenset(
+    {"to", "will", "would", "can", "could", "may", "might", "must", "shall", "should", "not", "cannot", "let", "being"}
+    | {"i", "you", "we", "they", "he", "she", "it", "who", "which", "be", "been", "is", "are", "was", "were", "has"}
+    | {"have", "had", "do", "does", "did", "don't", "doesn't"}
+)
+_PLURALS = frozenset({"en", "fr", "es", "pt", "nl"})
+
+
+class Mention(NamedTuple):
+    """A phrase at one place of a text."""
+
+    words: tuple[str, ...]
+    begins: bool  # it begins a sentence
+    as_verb: bool  # it follows a word that verbs follow
+    is_cut: bool  # it is a part of a longer run of words
+
+
+@dataclass(slots=True)
+class Phrase:
+    """Counts of one phrase."""
+
+    keys: tuple[str, ...]
+    first: float  # its first position, from 0 to 1
+    weight: float = 0.0
+    count: int = 0
+    body: int = 0
+    raised: bool = False  # occurs in the title or a heading
+    capitals: int = 0
+    inside: int = 0  # mentions that do not begin a sentence
+    as_verb: int = 0  # mentions after a word that verbs follow
+    cut: int = 0  # mentions within a longer run of words
+    forms: dict[str, int] = field(default_factory=dict)  # its spellings, with how often each occurs
+    places: set[int] = field(default_factory=set)
+
+
+def first_blocks(blocks: Sequence[Block]) -> Iterator[Block]:
+    remaining = _MAX_CHARS
+    for block in blocks:
+        if remaining <= 0:
+            return
+        remaining -= len(block.text)
+        if block.sort is not BlockType.MENU:
+            yield block
+
+
+def count_phrases(blocks: Sequence[Block], title: str | None, language: str | None) -> dict[tuple[str, ...], Phrase]:
+    empty = empty_words(language)
+    found: dict[tuple[str, ...], Phrase] = {}
+    units = [(title or "", _TITLE)]
+    weights = {BlockType.HEADING: _HEADING, BlockType.ASIDE: _ASIDE}
+    units += [(block.text, weights.get(block.sort, _BODY)) for block in first_blocks(blocks)]
+    for number, (text, weight) in enumerate(units):
+        if number and number < 20 and title and same_words(text, title):
+            continue
+        for form, begins, as_verb, is_cut in phrases_in(text, empty):
+            keys = tuple(comparison_form(word, language) for word in form)
+            phrase = found.get(keys)
+            if phrase is None:
+                phrase = found[keys] = Phrase(keys, number / len(units))
+            phrase.count += 1
+            phrase.weight += weight
+            phrase.body += weight == _BODY
+            phrase.as_verb += as_verb
+            phrase.cut += is_cut
+            phrase.raised = phrase.raised or weight > _BODY
+            spelling = " ".join(form)
+            phrase.forms[spelling] = phrase.forms.get(spelling, 0) + 1
+            if not begins:
+                phrase.inside += 1
+                phrase.capitals += form[-1][:1].isupper()
+            phrase.places.add(number)
+    return found
+
+
+@functools.cache
+def empty_words(language: str | None) -> frozenset[str]:
+    sections = [section for section in _FORM_WORDS.sections if section not in (_TWO_LETTERS, _ROADS)]
+    return general_words(language).union(*map(_FORM_WORDS.words, sections))
+
+
+@functools.cache
+def generic_nouns(language: str | None) -> frozenset[str]:
+    """Nouns that say nothing alone, in singular and plural as they are compared."""
+    words = _GENERIC.words("en") | _GENERIC.words(language or "")
+    return words.union(compound_words(), (comparison_form(word, language) for word in words))
+
+
+def phrases_in(text: str, empty: frozenset[str]) -> Iterator[Mention]:
+    """Every run of one to three meaningful words."""
+    run: list[str] = []
+    at_start = True
+    begins = True
+    before = follows = ""
+    for token in [*TOKEN.findall(_JOINED_NAME.sub(lambda name: name[0][:-1] + JOINER, _part_runs(text))), "."]:
+        if _is_meaningful(token, empty):
+            if not run:
+                begins, follows = at_start, before
+            run.append(token)
+            at_start = False
+            continue
+        if run:
+            yield from _parts_of(run, begins, follows)
+        run = []
+        before = token.lower()
+        at_start = token in ".!?:" if not token[0].isalnum() else False
+
+
+def is_german_noun_phrase(words: Sequence[str]) -> bool:
+    """Whether a phrase ends with a noun, which has a capital, after nouns and adjectives with an ending."""
+    return words[-1][:1].isupper() and all(
+        word[:1].isupper() or word.endswith(("e", "en", "er", "es", "em")) for word in words[:-1]
+    )
+
+
+def _parts_of(run: Sequence[str], begins: bool, follows: str) -> Iterator[Mention]:
+    """The phrases in a run of meaningful words. A name may have four words; parts of a longer name are no phrases."""
+    is_name = len(run) > _MAX_TAG_WORDS and all(word[:1].isupper() for word in run)
+    most = 1 if is_name and len(run) > _MAX_NAME_WORDS else _MAX_NAME_WORDS if is_name else _MAX_TAG_WORDS
+    as_verb = len(run) == 1 and follows in _BEFORE_VERBS
+    is_address = follows.isdecimal()
+    for start in range(len(run)):
+        for stop in range(start + 1, min(start + most, len(run)) + 1):
+            if not (is_address and stop > start + 1 and run[stop - 1].lower() in _FORM_WORDS.words(_ROADS)):
+                is_cut = stop - start == most and len(run) > most > 1
+                yield Mention(tuple(run[start:stop]), begins and start == 0, as_verb, is_cut)
+
+
+def _part_runs(text: str) -> str:
+    """The text without runs of unspaced script, each of which ends a phrase."""
+    return text if text.isascii() else RUNS.sub(" . ", text)
+
+
+@functools.lru_cache(_RECENT_WORDS)
+def _is_meaningful(token: str, empty: frozenset[str]) -> bool:
+    plain = token.lower().replace("’", "'")
+    plain = plain.removesuffix("'s")
+    if (
+        plain in empty
+        or (plain[-1:] == "s" and plain[:-1] in empty and plain not in compound_words())
+        or len(plain) < 3
+        or len(plain) > 30
+        or _DIGIT.search(plain)
+        or _ROMAN.fullmatch(plain)
+    ):
+        return len(plain) == 2 and token.isupper() and plain in _FORM_WORDS.words(_TWO_LETTERS)
+    return plain[0].isalpha() and "'" not in plain
+
+
+@functools.lru_cache(_RECENT_WORDS)
+def comparison_form(word: str, language: str | None) -> str:
+    plain = fold(word).replace("’", "'").removesuffix("'s")
+    if language in _PLURALS and len(plain) > 3 and plain.endswith("s") and not plain.endswith(("ss", "us", "is")):
+        return plain[:-3] + "y" if plain.endswith("ies") and len(plain) > 5 and language == "en" else plain[:-1]
+    if language == "de" and len(plain) > 5:
+        return plain[:-2] if plain.endswith(("en", "es", "er")) else plain[:-1] if plain[-1] in "ens" else plain
+    return plain
