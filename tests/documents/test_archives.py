@@ -78,6 +78,17 @@ def test_documents_in_an_archive_are_read_by_their_own_converters() -> None:
     assert (place.page, place.heading) == (2, "in/contract.pdf")
 
 
+def test_a_mailbox_in_an_archive_keeps_its_mails_apart_and_scans_are_told() -> None:
+    mails = (SAMPLES / "kinds/letters.mbox").read_bytes()
+    members = {"a.txt": b"before it", "k/letters.mbox": mails, "scan.pdf": (SAMPLES / "scanned.pdf").read_bytes()}
+    result = read("all.zip", zip_of(members), ZIP)
+    starts = {place.start: place for place in result.places if place.page is not None}
+    assert starts[result.markdown.index("## k/letters.mbox")].heading == "k/letters.mbox"
+    assert starts[result.markdown.index("## Quinces")].page == 3
+    assert listed(result)[2].endswith("(it has no text)")
+    assert any(note.startswith("scan.pdf: ") for note in result.notes)
+
+
 def test_code_and_data_are_fenced_so_that_no_comment_becomes_a_heading() -> None:
     result = read("code.zip", zip_of({"a.py": b"# a comment\nprint()\n"}), ZIP)
     assert "```\n# a comment\nprint()\n```" in result.markdown

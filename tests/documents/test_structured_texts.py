@@ -148,6 +148,16 @@ def test_an_old_notebook_is_read() -> None:
     assert result.markdown == "## Old tides\n\n```julia\ntide(3)\n```\n\n```text\nlow water\n```"
 
 
+def test_underlined_headings_of_a_notebook_are_headings() -> None:
+    cells = [
+        {"cell_type": "markdown", "source": "River levels\n============\nweekly\n\nSources\n-------\n\na\nb\n---"},
+        {"cell_type": "code", "source": "level = 3"},
+    ]
+    result = read(json.dumps({"cells": cells, "nbformat": 4}), NOTEBOOK)
+    assert result.markdown.startswith("# River levels\nweekly\n\n## Sources\n\na\nb\n---")
+    assert place_of(result, "level = 3")[1] == "Sources"
+
+
 def test_outputs_of_a_notebook_are_cut() -> None:
     cell = {"cell_type": "code", "source": "x", "outputs": [{"text": "line\n" * 10_000}]}
     result = read(json.dumps({"cells": [cell], "nbformat": 4}), NOTEBOOK)

@@ -173,6 +173,7 @@ def test_texts_with_a_structure_of_their_own_are_documents(name: str, text: str,
         ("talk.srt", "These are not subtitles."),
         ("work.ipynb", "not a notebook"),
         ("data.json", '{"cells": [1, 2]}'),
+        ("data.txt", '{"cells": [1, 2]}'),
         ("empty.ics", ""),
     ],
 )

@@ -19,6 +19,7 @@ def test_a_file_in_an_archive_is_named_by_its_path_and_its_page_counts_from_the_
     assert describe_place(Place(0, 1, page=1, heading="in/a.txt"), path="all.zip") == "“in/a.txt”"
     assert describe_place(Place(0, 1, page=2, heading="in/a.pdf"), path="all.tar.gz") == "page 2, “in/a.pdf”"
     assert has_named_parts("x/all.7z")
+    assert has_named_parts("Profiles/Sent")
     assert not has_named_parts("zip/all.pdf")
 
 

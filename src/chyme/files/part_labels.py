@@ -17,6 +17,9 @@ def label_page(path: str, page: int) -> str:
 
 
 def has_named_parts(path: str) -> bool:
-    """Whether the heading of a place names the part better than its number: in mailboxes, calendars, archives."""
+    """Whether the heading of a place names the part better than its number: in mailboxes, calendars, archives.
+
+    Mail programs keep mailboxes under names without an extension.
+    """
     extension = extension_of(path.rpartition("/")[2])
-    return extension in _ARCHIVES or TEXTS.get(extension) in _WORDS
+    return not extension or extension in _ARCHIVES or TEXTS.get(extension) in _WORDS

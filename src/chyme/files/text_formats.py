@@ -6,6 +6,7 @@ import re
 
 from chyme.files.extensions import ASS, CALENDAR, LRC, MBOX, NOTEBOOK, SBV, SRT, TEXTS, TTML, VCARD, VTT
 
+_BEGINNING = 4_000  # characters: enough for a long first line and what must follow it
 _TIME = r"(?:\d{1,3}:)?\d{1,2}:\d\d(?:[,.]\d{1,3})?"
 _ANY_CUE = re.compile(rf"^[ \t]*{_TIME}[ \t]{{0,8}}-->[ \t]{{0,8}}{_TIME}", re.MULTILINE)
 _LYRICS_LINE = re.compile(r"^\[\d{1,3}:\d\d(?:[.:]\d{1,3})?\]", re.MULTILINE)
@@ -28,16 +29,16 @@ def detect_text_format(extension: str, text: str) -> str | None:
 
     The extension counts only where the beginning of a damaged or unusual file leaves it open.
     """
-    beginning = text.lstrip("\ufeff \t\r\n").replace("\r\n", "\n").replace("\r", "\n")
+    beginning = text[:_BEGINNING].lstrip("\ufeff \t\r\n").replace("\r\n", "\n").replace("\r", "\n")
     for mime, start in _STARTS:
         if start.match(beginning):
             return mime
     claimed = TEXTS.get(extension)
-    if claimed in (SRT, VTT) and _ANY_CUE.search(beginning):
+    if claimed in (SRT, VTT) and _ANY_CUE.search(text):
         return claimed
-    if claimed == LRC and _LYRICS_LINE.search(beginning):
+    if claimed == LRC and _LYRICS_LINE.search(text):
         return LRC
-    if claimed == ASS and "\nDialogue:" in beginning:
+    if claimed == ASS and "\nDialogue:" in text:
         return ASS
     if beginning.startswith("{") and extension in ("ipynb", "") and _NOTEBOOK_KEY.search(beginning):
         return NOTEBOOK

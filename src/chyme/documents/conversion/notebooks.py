@@ -21,6 +21,7 @@ _EMBEDDED = re.compile(
     r"!?\[[^\]\n]{0,200}\]\((?:data:|attachment:)[^)\s]*\)|data:[\w/+.-]{1,80};base64,[A-Za-z0-9+/=\s]+"
 )
 _COLOUR_CODES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+_UNDERLINED = re.compile(r"(?:(?<=\n\n)|\A)([^\s#>|`*+\-][^\n]{0,200})\n([=-])\2{2,200}[ \t]{0,8}$", re.MULTILINE)
 _FENCE = re.compile(r"^([`~]{3,})", re.MULTILINE)
 Json = Mapping[str, object]
 
@@ -70,7 +71,7 @@ def _blocks_of(cell: Json, language: str) -> Iterator[str]:
     source = _joined(cell.get("source") if "source" in cell else cell.get("input"))
     sort = cell.get("cell_type")
     if sort == "markdown":
-        yield _EMBEDDED.sub("", source)
+        yield _UNDERLINED.sub(_hash_heading, _EMBEDDED.sub("", source))
     elif sort == "heading":  # of format 3
         level = cell.get("level")
         yield f"{'#' * (level if isinstance(level, int) and 1 <= level <= 6 else 1)} {' '.join(source.split())}"
@@ -80,6 +81,11 @@ def _blocks_of(cell: Json, language: str) -> Iterator[str]:
         yield _shortened_output(cell)
     else:
         yield _fenced(source, "")
+
+
+def _hash_heading(match: re.Match[str]) -> str:
+    """A heading marked by `#` instead of a line below it: only those are recognised further on."""
+    return f"{'#' if match[2] == '=' else '##'} {match[1].strip()}"
 
 
 def _shortened_output(cell: Json) -> str:

@@ -53,16 +53,15 @@ def read_member(member: Member, room: int, chars: int, limits: ConversionLimits)
     return _convert(name, data, mime, replace(limits, text_chars=chars)), len(data)
 
 
-def _convert(name: str, data: bytes, mime: str, limits: ConversionLimits) -> ConversionResult | None:
+def _convert(name: str, data: bytes, mime: str, limits: ConversionLimits) -> ConversionResult:
     from chyme.documents.conversion.converter import convert
 
     try:
-        result = convert(name, data, mime, limits)
+        return convert(name, data, mime, limits)
     except (DigestError, MemoryError):
         raise
     except Exception as error:  # foreign data can fail in any way; the other files can be read all the same
         raise UnreadableFile(f"{name}: cannot be read ({type(error).__name__})") from error
-    return result if result.markdown else None
 
 
 def _plain_text(data: bytes, mime: str, chars: int, truncated: bool) -> ConversionResult | None:

@@ -154,11 +154,13 @@ class _MemberReader:
         except DigestError as error:
             return f"not read: {_reason(error, member)}"
         self.bytes_read += count
-        if result is not None:
+        if result is None:
+            return ""
+        contents.notes += [f"{member.path}: {note}" for note in result.notes]
+        if result.markdown:
             contents.texts.append((member.path, result))
             contents.length += len(result.markdown)
-            contents.notes += [f"{member.path}: {note}" for note in result.notes]
-        return ""
+        return "" if result.markdown else "it has no text"
 
 
 def _reason(error: DigestError, member: Member) -> str:
@@ -202,11 +204,16 @@ def _member_places(places: Sequence[Place], span: tuple[int, int, int], heading:
     `span`: where its heading begins, where its text begins, and where it ends.
     """
     start, shift, end = span
-    if not any(place.page for place in places):
+    begins_with_page = any(_is_first_page(place) for place in places)
+    if not begins_with_page:
         yield Place(start, end, page=1, heading=heading)
     for place in places:
-        moved = replace(place, start=place.start + shift, end=place.end + shift, heading=heading)
-        yield replace(moved, start=start) if place.page and not place.start and place.box is None else moved
+        begin = start if _is_first_page(place) else place.start + shift
+        yield replace(place, start=begin, end=place.end + shift, heading=heading)
+
+
+def _is_first_page(place: Place) -> bool:
+    return place.page is not None and place.start == 0 and place.box is None
 
 
 def _notes(contents: _Contents, limits: ConversionLimits) -> tuple[str, ...]:
