@@ -11,6 +11,7 @@ from typing import Literal, get_args
 from chyme.errors import UsageError
 from chyme.model import Form
 from chyme.search.hits import FormOf, hits_of
+from chyme.search.hybrid_ranking import Meaning, rank_by_both
 from chyme.search.index import Index, KeywordMatches
 from chyme.search.query.conditions import conditions_of
 from chyme.search.query.corrections import Corrections, find_corrections
@@ -21,11 +22,8 @@ from chyme.search.ranking import word_and_meaning_fusion as fusion
 from chyme.search.ranking.keyword_ranking import Match, RankedFile
 from chyme.search.ranking.nearest_passages import SimilarityThresholds, nearest_passages
 from chyme.search.results import SearchResult
-from chyme.search.searchable_texts import name_terms
 from chyme.search.similar_files import similar_files
-from chyme.search.snippets import find
-from chyme.search.tables import embedders, embedding_backlog, facets, keyword_queries, passages, vectors
-from chyme.search.tables.embedders import Embedder
+from chyme.search.tables import embedders, embedding_backlog, facets, keyword_queries, vectors
 from chyme.search.tables.facets import Facets
 from chyme.search.tables.keyword_queries import Condition
 from chyme.text.stemmer import fold
@@ -38,15 +36,6 @@ _WORD_FOR_WORD = "text in quotes is searched word for word, not by meaning"
 _NO_MEANING = "nothing can be found by meaning yet"
 _BEING_READ = "no file has been read for its meaning yet; that is under way"
 _BY_WORDS = "searched by words"
-
-
-@dataclass(frozen=True, slots=True)
-class _Meaning:
-    """The meaning of a question, and how near to it a passage must be."""
-
-    vector: tuple[float, ...]
-    embedder: Embedder
-    floor: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,8 +131,7 @@ class Search:
         found = set(keyword_queries.files_that_meet(db, with_words))
         if meaning is not None:
             nearest, _ = nearest_passages(self._index, meaning.vector, meaning.embedder, where, meaning.floor)
-            near = _rank_by_meaning(db, (), nearest, meaning)
-            found.update(file.file_id for file in near[: fusion.DEPTH])
+            found.update(file.file_id for file in fusion.near_files(nearest)[: fusion.DEPTH])
         return sorted(found)
 
     def similar(self, path: str, *, limit: int = 20, offset: int = 0) -> SearchResult:
@@ -156,7 +144,7 @@ class Search:
 
     def _interpret(
         self, db: Connection, query: Query, corrections: Corrections, where: Condition, mode: Mode, typing: bool
-    ) -> tuple[Query, Corrections, _Meaning | None, tuple[str, ...]]:
+    ) -> tuple[Query, Corrections, Meaning | None, tuple[str, ...]]:
         """The query to run, the corrections to report, the question's meaning, and notes on why that is unknown.
 
         Nothing is corrected if the question as typed has a meaning that the vault answers.
@@ -174,8 +162,8 @@ class Search:
     def _answers_better(
         self,
         db: Connection,
-        typed_meaning: _Meaning,
-        corrected_meaning: _Meaning,
+        typed_meaning: Meaning,
+        corrected_meaning: Meaning,
         corrections: Corrections,
         where: Condition,
     ) -> bool:
@@ -201,7 +189,7 @@ class Search:
 
     def _embed_question(
         self, db: Connection, query: Query, mode: Mode, typing: bool
-    ) -> tuple[_Meaning | None, tuple[str, ...]]:
+    ) -> tuple[Meaning | None, tuple[str, ...]]:
         """The meaning of the question if it is to be searched for; otherwise None and notes on why."""
         if mode == "words" or typing:
             return None, ()
@@ -213,10 +201,10 @@ class Search:
         embedded = self._query_embedder.embed(query.question, embedder.model)
         if embedded.vector is None or len(embedded.vector) != embedder.dimension:
             return None, _fallback_notes(embedded.why_not, mode)
-        return _Meaning(embedded.vector, embedder, self._thresholds.threshold(db, embedder, embedded.vector)), ()
+        return Meaning(embedded.vector, embedder, self._thresholds.threshold(db, embedder, embedded.vector)), ()
 
     def _find(
-        self, db: Connection, query: Query, where: Condition, page: slice, mode: Mode, meaning: _Meaning | None
+        self, db: Connection, query: Query, where: Condition, page: slice, mode: Mode, meaning: Meaning | None
     ) -> _FoundFiles:
         if meaning is None:
             by_words = self._index.find_by_words(query, where, page.stop)
@@ -232,12 +220,11 @@ class Search:
         return replace(found, exact=False, notes=(*found.notes, note)) if note else found
 
     def _find_by_both(
-        self, db: Connection, query: Query, where: Condition, page: slice, meaning: _Meaning, nearest: Sequence[Match]
+        self, db: Connection, query: Query, where: Condition, page: slice, meaning: Meaning, nearest: Sequence[Match]
     ) -> _FoundFiles:
         by_words = self._index.find_by_words(query, where, fusion.DEPTH)
-        coverage = _coverage(db, query.terms, by_words.files[0]) if by_words.files and nearest else 1.0
-        near = _rank_by_meaning(db, by_words.files, nearest, meaning)[: fusion.DEPTH]
-        files = fusion.fuse(by_words.files, near, meaning.floor, coverage)
+        near = fusion.near_files(nearest)[: fusion.DEPTH]
+        files = rank_by_both(db, query.terms, by_words.files, near, nearest, meaning)
         more = by_words.total > len(by_words.files)
         if page.stop > len(files) and more:
             shown = {file.file_id for file in files}
@@ -282,32 +269,6 @@ def _meaning_page(near: Sequence[fusion.NearFile], page: slice, exact: bool) -> 
 
 def _keyword_file(file: RankedFile, score: float | None = None) -> fusion.FusedFile:
     return fusion.FusedFile(file.file_id, file.score if score is None else score, file)
-
-
-def _coverage(db: Connection, terms: Sequence[Term], best: RankedFile) -> float:
-    """How much of the question the best file by words covers with its best passages and its name."""
-    texts = [passage.text for _, passage in passages.by_id(db, best.passages).values()]
-    for file in keyword_queries.files(db, [best.file_id]).values():
-        name_fields = name_terms(file.name, file.title, file.tags, file.summary)
-        texts += [name_fields.name, name_fields.title, name_fields.tags, name_fields.summary]
-    term_hits = [
-        (keyword_queries.count_matching_passages(db, expression([term])), any(find(text, [term]) for text in texts))
-        for term in terms
-    ]
-    return fusion.query_coverage(term_hits, keyword_queries.count_passages(db))
-
-
-def _rank_by_meaning(
-    db: Connection, by_words: Sequence[RankedFile], nearest: Sequence[Match], meaning: _Meaning
-) -> list[fusion.NearFile]:
-    """Files by meaning, ordered by a question vector moved towards the files that words and meaning agree on."""
-    near = fusion.near_files(nearest)
-    agreed = fusion.files_in_both(by_words, near)
-    if not agreed:
-        return near
-    known = vectors.vectors_by_id(db, [match.passage_id for match in nearest])
-    agreed_vectors = [known[file.passages[0]] for file in agreed if file.passages[0] in known]
-    return fusion.near_files(nearest, fusion.feedback_scores(meaning.vector, agreed_vectors, known))
 
 
 def _count_total(

@@ -275,6 +275,12 @@ def count_matching_passages(db: Connection, expression: str, limit: int = -1) ->
     return int(row[0])
 
 
+def matching_passages(db: Connection, expression: str, limit: int) -> list[int]:
+    """The ids of up to `limit` passages that match, lowest first."""
+    rows = db.execute("SELECT rowid FROM passage_fts WHERE passage_fts MATCH ? LIMIT ?", (expression, limit))
+    return [id_ for (id_,) in rows]
+
+
 def frequency(db: Connection, expression: str, limit: int = -1) -> tuple[int, int]:
     """How many passages and how many names match, counted up to `limit` each."""
     row: tuple[int, int] = db.execute(
