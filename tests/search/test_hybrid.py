@@ -137,7 +137,7 @@ def test_modes_search_by_words_only_or_by_meaning_only(notes: MeaningShelf) -> N
 )
 def test_conditions_apply_to_search_by_meaning_too(notes: MeaningShelf, question: str, paths: list[str]) -> None:
     for mode in ("both", "meaning"):
-        result = notes.hybrid(question, mode=mode)
+        result = notes.hybrid(question, mode=mode, keep_conditions=True)
         assert [hit.path for hit in result.hits] == paths, mode
         assert result.total == len(paths)
 

@@ -52,6 +52,7 @@ class SearchResult:
     facets: Facets | None = None  # only if requested
     facets_are_exact: bool = True  # otherwise only the best of the found files were counted
     suggested: Mapping[str, str] = field(default_factory=dict)  # unknown word → word that may be meant, not searched
+    dropped: tuple[str, ...] = ()  # conditions, as typed, that no file meets and without which these were found
 
 
 def spelling_notes(result: SearchResult) -> list[str]:
@@ -71,6 +72,7 @@ def as_json(result: SearchResult) -> dict[str, object]:
         "ms": round(result.ms, 1),
         "corrected": dict(result.corrected),
         "suggested": dict(result.suggested),
+        "dropped": list(result.dropped),
         "notes": list(result.notes),
     }
     if result.facets is not None:

@@ -15,7 +15,9 @@ from chyme.search.hybrid_ranking import Meaning, rank_by_both
 from chyme.search.index import Index, KeywordMatches
 from chyme.search.query.conditions import conditions_of
 from chyme.search.query.corrections import Corrections, find_corrections
+from chyme.search.query.long_questions import choose_rarest
 from chyme.search.query.parser import Query, Term, apply_corrections, expression, parse
+from chyme.search.query.relaxation import format_filter, relaxations, without_each_filter
 from chyme.search.query.spelling import same_consonants
 from chyme.search.query_embedding.query_vectors import QueryEmbedder
 from chyme.search.ranking import word_and_meaning_fusion as fusion
@@ -51,6 +53,17 @@ class _FoundFiles:
     all_files: Sequence[int] | None = None  # every file that was found, if known
 
 
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """What was searched for, and what was found."""
+
+    query: Query
+    where: Condition
+    found: _FoundFiles
+    corrections: Corrections
+    notes: tuple[str, ...]
+
+
 class Search:
     """Any text is a valid question (docs/search.md), with any engine."""
 
@@ -77,48 +90,71 @@ class Search:
         mode: Mode = "both",
         facets: bool = False,
         as_typed: bool = False,
+        keep_conditions: bool = False,
     ) -> SearchResult:
         """Files that match, best first; each with its best passages.
 
-        `typing`: the last word may be unfinished. `as_typed`: no word is corrected.
+        `typing`: the last word may be unfinished. `as_typed`: no word is corrected. `keep_conditions`: none is dropped,
+        also if no file meets them all.
         """
         if mode not in MODES:
             raise UsageError(f"there is no search mode {mode}; known are {', '.join(MODES)}")
         started = time.perf_counter()
         db = self._read()
-        query = parse(text, typing=typing)
+        query = choose_rarest(db, parse(text, typing=typing))
+        page = slice(offset, offset + limit)
+        answer = self._answer(db, query, page, mode, typing, as_typed)
+        dropped: tuple[str, ...] = ()
+        notes: tuple[str, ...] = ()
+        if not answer.found.total and not typing and not keep_conditions:
+            for relaxed, conditions in relaxations(query):
+                other = self._answer(db, relaxed, page, mode, typing, as_typed)
+                if other.found.total:
+                    notes = (*answer.notes, f"nothing meets {' and '.join(conditions)}; shown without that")
+                    answer, dropped = other, conditions
+                    break
+            else:
+                notes = _filter_hints(db, query, has_notes=bool(answer.notes))
+        facet_counts, facets_exact = (
+            self._count_facets(db, answer.query, answer.where, answer.found) if facets else (None, True)
+        )
+        return SearchResult(
+            hits=tuple(hits_of(db, answer.found.files, answer.query.terms, self._form_of)),
+            total=answer.found.total,
+            total_is_exact=answer.found.exact,
+            ms=(time.perf_counter() - started) * 1000,
+            corrected=answer.corrections.certain,
+            suggested=answer.corrections.possible,
+            notes=tuple(dict.fromkeys((*notes, *answer.notes))),
+            facets=facet_counts,
+            facets_are_exact=facets_exact,
+            dropped=dropped,
+        )
+
+    def _answer(self, db: Connection, query: Query, page: slice, mode: Mode, typing: bool, as_typed: bool) -> _Answer:
+        """Search for the question as it is, with all its conditions."""
         where, notes = conditions_of(db, query)
         corrections = Corrections() if as_typed else find_corrections(db, query.terms)
         query, corrections, meaning, meaning_notes = self._interpret(db, query, corrections, where, mode, typing)
-        page = slice(offset, offset + limit)
         if query.terms:
             found = self._find(db, query, where, page, mode, meaning)
             notes += meaning_notes
         elif query.empty:
             found = _FoundFiles()
         else:
-            listing = keyword_queries.list_files(db, limit, offset, where)
+            listing = keyword_queries.list_files(db, page.stop - page.start, page.start, where)
             found = _FoundFiles(
                 [fusion.FusedFile(file_id, 0.0) for file_id in listing.page], listing.total, all_files=listing.all_files
             )
-        facet_counts, facets_exact = self._count_facets(db, query, where, found) if facets else (None, True)
-        hits = hits_of(db, found.files, query.terms, self._form_of)
-        return SearchResult(
-            hits=tuple(hits),
-            total=found.total,
-            total_is_exact=found.exact,
-            ms=(time.perf_counter() - started) * 1000,
-            corrected=corrections.certain,
-            suggested=corrections.possible,
-            notes=tuple(dict.fromkeys(query.notes + notes + found.notes)),
-            facets=facet_counts,
-            facets_are_exact=facets_exact,
-        )
+        return _Answer(query, where, found, corrections, (*query.notes, *notes, *found.notes))
 
     def all_files(self, text: str) -> list[int]:
-        """Every file that matches, even those `search` would show last; in no particular order."""
+        """Every file that matches, even those `search` would show last; in no particular order.
+
+        No condition is dropped: what is done to these files may not be undone.
+        """
         db = self._read()
-        query = parse(text)
+        query = choose_rarest(db, parse(text))
         where, _ = conditions_of(db, query)
         query, _, meaning, _ = self._interpret(
             db, query, find_corrections(db, query.terms), where, "both", typing=False
@@ -245,6 +281,25 @@ class Search:
         by_words = self._index.find_by_words(query, where, _FACET_FILES)
         ids = {*found.near, *(file.file_id for file in by_words.files)}
         return facets.of_files(db, ids), by_words.exact and len(by_words.files) == by_words.total
+
+
+def _filter_hints(db: Connection, query: Query, has_notes: bool) -> tuple[str, ...]:
+    """For filters alone that no file meets: that none does, and which of them to leave out."""
+    if query.terms or not query.filters:
+        return ()
+    hints = []
+    for relaxed, dropped in without_each_filter(query):
+        if relaxed.empty:
+            break
+        where, _ = conditions_of(db, relaxed)
+        count = len(keyword_queries.files_that_meet(db, where, _MAX_COUNTED + 1))
+        if count:
+            files = f"more than {_MAX_COUNTED}" if count > _MAX_COUNTED else count
+            hints.append(f"without {dropped} there {'is 1 file' if count == 1 else f'are {files} files'}")
+    if has_notes and not hints:
+        return ()  # a note about a filter says it already
+    conditions = " and ".join(format_filter(filter_) for filter_ in query.filters)
+    return (f"no file meets {conditions}{'; ' if hints else ''}{', '.join(hints)}",)
 
 
 def _unavailable_note(db: Connection) -> str | None:

@@ -35,6 +35,7 @@ class Hits(BaseModel):
     total_is_exact: bool
     corrected: dict[str, str] = Field(default={}, description="Words that stand nowhere, and what is shown instead.")
     notes: list[str] = Field(default=[], description="What to know about this answer.")
+    dropped: list[str] = Field(default=[], description="Conditions no file meets; the hits were found without them.")
 
 
 class Piece(BaseModel):
