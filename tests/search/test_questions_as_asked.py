@@ -16,9 +16,7 @@ LONG = 'what does the "force majeure" clause say about late payment'
 @pytest.fixture
 def lease(shelf: Shelf) -> Shelf:
     shelf.put("both.txt", "The force majeure clause excuses late payment.", date="2021-02-01")
-    shelf.put(
-        "apart.txt", "A payment that is late: the clause says nothing about majeure or force.", tags=["rent"]
-    )
+    shelf.put("apart.txt", "A payment that is late: the clause says nothing about majeure or force.", tags=["rent"])
     shelf.put("other.txt", "Late payment costs interest, another clause says.")
     return shelf
 

@@ -12,7 +12,7 @@ from chyme.search.match_location import locate_match
 from chyme.search.query.parser import Term, plain_word
 from chyme.search.ranking.keyword_ranking import PASSAGES_SHOWN
 from chyme.search.ranking.word_and_meaning_fusion import FusedFile, NearFile
-from chyme.search.results import Hit, Piece
+from chyme.search.results import TAG_REASON, Hit, Piece
 from chyme.search.snippets import Snippet, cut_key_snippet, cut_snippet, find, find_key_sentence
 from chyme.search.tables import dictionary, keyword_queries, passages, vectors
 from chyme.search.tables.keyword_queries import FoundFile
@@ -130,7 +130,8 @@ def _hit(
     reasons = (
         ("words", file.keyword_match is not None and file.keyword_match.by_words),
         ("name", file.keyword_match is not None and file.keyword_match.by_name),
-        ("meaning", file.near is not None),
+        ("meaning", file.near is not None and bool(file.near.passages)),
+        (f"{TAG_REASON}{file.near.tag if file.near else None}", file.near is not None and file.near.tag is not None),
     )
     return Hit(
         path=found.path,

@@ -17,7 +17,7 @@ from chyme.search.snippets import find
 from chyme.search.tables import keyword_queries, passages, vectors
 from chyme.search.tables.embedders import Embedder
 
-_FIRST_PASSAGES = 3  # of a file that was found by words alone: how near these are says how near the file is
+_FIRST_PASSAGES = 3  # of a file that was found by words or a tag alone: how near these are says how near the file is
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,17 +71,18 @@ def _moved_cosines(
     """By file, how near it is to the question's meaning after that was moved towards the best files."""
     owners = {match.passage_id: match.file_id for match in nearest}
     known = vectors.vectors_by_id(db, owners)
-    by_words_only = [file.file_id for file in first if file.near is None]
-    for id_, file_id, vector in vectors.first_of_files(db, meaning.embedder.id, by_words_only, _FIRST_PASSAGES):
+    others = [file.file_id for file in first if file.near is None or not file.near.passages]
+    for id_, file_id, vector in vectors.first_of_files(db, meaning.embedder.id, others, _FIRST_PASSAGES):
         owners[id_], known[id_] = file_id, vector
     best_passages = feedback.best_of_files(feedback.cosines(meaning.vector, known), owners)
     best = [file for file in first[: feedback.FEEDBACK_FILES] if file.file_id in best_passages]
     weights = feedback.feedback_weights([file.score for file in best])
     feedback_vectors = [known[best_passages[file.file_id][0]] for file in best]
     moved = feedback.move_question(meaning.vector, list(zip(feedback_vectors, weights, strict=True)))
-    candidates = {file.file_id for file in first}
     nearness = feedback.best_of_files(feedback.cosines(moved, known), owners)
-    return {file_id: cosine for file_id, (_, cosine) in nearness.items() if file_id in candidates}
+    by_tag = {file.file_id: file.near.score for file in first if file.near is not None and file.near.tag is not None}
+    cosines = {file.file_id: nearness[file.file_id][1] for file in first if file.file_id in nearness}
+    return cosines | {file_id: max(score, cosines.get(file_id, score)) for file_id, score in by_tag.items()}
 
 
 def _shared_words(

@@ -9,6 +9,8 @@ from chyme.model import Form, Kind, Place
 from chyme.search.snippets import Snippet, to_plain
 from chyme.search.tables.facets import Facets
 
+TAG_REASON = "tag: "  # begins the reason of a hit that has a tag which means something near to the question
+
 
 @dataclass(frozen=True, slots=True)
 class Piece:
@@ -29,7 +31,7 @@ class Hit:
     title: str
     kind: Kind
     score: float
-    why: tuple[str, ...]  # words, name, meaning; filter if the question has only filters
+    why: tuple[str, ...]  # words, name, meaning, tag: with its name; filter if the question has only filters
     snippet: Snippet
     place: Place | None
     passages: tuple[Piece, ...] = ()

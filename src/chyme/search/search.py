@@ -22,6 +22,7 @@ from chyme.search.query.spelling import same_consonants
 from chyme.search.query_embedding.query_vectors import QueryEmbedder
 from chyme.search.ranking import word_and_meaning_fusion as fusion
 from chyme.search.ranking.keyword_ranking import Match, RankedFile
+from chyme.search.ranking.near_tags import TagMeanings, add_tagged
 from chyme.search.ranking.nearest_passages import SimilarityThresholds, nearest_passages
 from chyme.search.results import SearchResult
 from chyme.search.similar_files import similar_files
@@ -79,6 +80,7 @@ class Search:
         self._index = index
         self._query_embedder = query_embedder
         self._thresholds = SimilarityThresholds()
+        self._tag_meanings = TagMeanings()
 
     def search(
         self,
@@ -167,7 +169,8 @@ class Search:
         found = set(keyword_queries.files_that_meet(db, with_words))
         if meaning is not None:
             nearest, _ = nearest_passages(self._index, meaning.vector, meaning.embedder, where, meaning.floor)
-            found.update(file.file_id for file in fusion.near_files(nearest)[: fusion.DEPTH])
+            near = self._near_files(db, nearest, where, meaning)
+            found.update(file.file_id for file in near[: fusion.DEPTH])
         return sorted(found)
 
     def similar(self, path: str, *, limit: int = 20, offset: int = 0) -> SearchResult:
@@ -248,18 +251,32 @@ class Search:
                 [_keyword_file(file) for file in by_words.files[page]], by_words.total, by_words.exact, by_words.notes
             )
         nearest, complete = nearest_passages(self._index, meaning.vector, meaning.embedder, where, meaning.floor)
+        near = self._near_files(db, nearest, where, meaning)
         if mode == "meaning":
-            found = _meaning_page(fusion.near_files(nearest), page, complete)
+            found = _meaning_page(near, page, complete)
         else:
-            found = self._find_by_both(db, query, where, page, meaning, nearest)
+            found = self._find_by_both(db, query, where, page, meaning, nearest, near[: fusion.DEPTH])
         note = self._index.meaning_note(meaning.embedder)
         return replace(found, exact=False, notes=(*found.notes, note)) if note else found
 
+    def _near_files(
+        self, db: Connection, nearest: Sequence[Match], where: Condition, meaning: Meaning
+    ) -> list[fusion.NearFile]:
+        """Files by their nearest passage or their nearest tag, best first."""
+        tagged = self._tag_meanings.files_near(db, meaning.vector, meaning.embedder, where)
+        return add_tagged(fusion.near_files(nearest), tagged, meaning.floor)
+
     def _find_by_both(
-        self, db: Connection, query: Query, where: Condition, page: slice, meaning: Meaning, nearest: Sequence[Match]
+        self,
+        db: Connection,
+        query: Query,
+        where: Condition,
+        page: slice,
+        meaning: Meaning,
+        nearest: Sequence[Match],
+        near: Sequence[fusion.NearFile],
     ) -> _FoundFiles:
         by_words = self._index.find_by_words(query, where, fusion.DEPTH)
-        near = fusion.near_files(nearest)[: fusion.DEPTH]
         files = rank_by_both(db, query.terms, by_words.files, near, nearest, meaning)
         more = by_words.total > len(by_words.files)
         if page.stop > len(files) and more:
@@ -337,5 +354,5 @@ def _count_total(
     if not by_words.exact or by_words.total > _MAX_COUNTED or any(term.prefix for term in query.terms):
         return max(by_words.total, len(found) + len(others)), False
     with_words = keyword_queries.all_of([where, keyword_queries.has_words(3000, expression(query.terms))])
-    further_down = vectors.visible(db, [file.passages[0] for file in others], with_words)
+    further_down = keyword_queries.among(db, [file.file_id for file in others], with_words)
     return by_words.total + len(others) - len(further_down), True

@@ -20,7 +20,9 @@ class Hit(BaseModel):
     title: str
     kind: str
     snippet: str = Field(description="Quoted from the file.")
-    why: list[str] = Field(description="`words`, `name`, `meaning`; `filter` when only filters were asked.")
+    why: list[str] = Field(
+        description="`words`, `name`, `meaning`, `tag: …` for a near tag; `filter` for filters alone."
+    )
     citation: Citation
     date: str | None = None
     tags: list[str] = []

@@ -23,11 +23,12 @@ _CLEARLY_NEAR = 1 / 3  # of the way from the floor to equality: a file this near
 
 @dataclass(frozen=True, slots=True)
 class NearFile:
-    """A file near to the question's meaning, with its near passages, nearest first."""
+    """A file near to the question's meaning, with its near passages, nearest first; none if only a tag is near."""
 
     file_id: int
     score: float
     passages: tuple[int, ...]
+    tag: str | None = None  # its tag that is near to the question
 
 
 @dataclass(frozen=True, slots=True)
