@@ -127,3 +127,8 @@ def test_a_question_without_conditions_has_nothing_to_relax() -> None:
     assert list(relaxations(parse("late payment"))) == []
     assert list(relaxations(parse("kind:image"))) == []
     assert list(relaxations(parse('"late payment"'))) == []
+
+
+def test_a_word_that_is_asked_for_twice_counts_twice() -> None:
+    terms = parse("why is the lift of a wing more than the lift of the tail").terms
+    assert terms.count(Term("lift")) == 2

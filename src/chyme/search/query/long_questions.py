@@ -17,9 +17,11 @@ def choose_rarest(db: Connection, query: Query) -> Query:
 
     Phrases stay. A word that is nowhere finds nothing, and comes last.
     """
+    if len(query.terms) <= MOST_TERMS:
+        return query
     distinct = tuple(dict.fromkeys(query.terms))
     if len(distinct) <= MOST_TERMS:
-        return query if len(query.terms) <= MOST_TERMS else replace(query, terms=distinct)
+        return replace(query, terms=distinct)
 
     def rank(term: Term) -> tuple[bool, bool, int]:
         count = sum(keyword_queries.frequency(db, expression([term]), _MAX_COUNTED))

@@ -120,12 +120,12 @@ def parse(text: str, *, typing: bool = False) -> Query:
 
 def soften_phrases(query: Query) -> Query:
     """The question in which quoted phrases only count more: their words are searched for, and as phrases again."""
-    terms: list[Term] = []
+    terms: list[Term] = []  # a word that is asked for twice stays twice: it counts more
     for term in query.terms:
         terms.append(term)
         if term.phrase:
             terms += _remove_stop_words([Term(word) for word in term.text.split() if _TOKEN.search(word)])
-    return replace(query, terms=tuple(dict.fromkeys(terms)), phrases_required=not any(term.phrase for term in terms))
+    return replace(query, terms=tuple(terms), phrases_required=not any(term.phrase for term in terms))
 
 
 def neighbours(terms: Sequence[Term]) -> list[Term]:
