@@ -65,7 +65,7 @@ def test_of_frequent_words_the_rare_ones_are_chosen_that_lead_to_another_passage
 
 def test_a_word_in_very_many_passages_is_never_looked_for() -> None:
     assert rarity_limit(100) == 20
-    assert rarity_limit(10_000) == 500
+    assert rarity_limit(6_000) == 300
     assert rarity_limit(10_000_000) == MAX_PASSAGES_WITH_WORD
 
 
