@@ -112,8 +112,10 @@ class Shelf:
         passages.remove_names(self.db, file_id)
         self.db.execute("DELETE FROM files WHERE id = ?", (file_id,))
 
-    def ask(self, question: str, *, typing: bool = False, limit: int = 20, offset: int = 0) -> SearchResult:
-        return self.index.search(question, typing=typing, limit=limit, offset=offset)
+    def ask(
+        self, question: str, *, typing: bool = False, limit: int = 20, offset: int = 0, keep_conditions: bool = False
+    ) -> SearchResult:
+        return self.index.search(question, typing=typing, limit=limit, offset=offset, keep_conditions=keep_conditions)
 
     def found(self, question: str, *, typing: bool = False) -> list[str]:
         return [hit.path for hit in self.ask(question, typing=typing).hits]

@@ -127,9 +127,18 @@ class MeaningShelf(Shelf):
         return self._real.embed([text])[0] if self._real else meaning(text, own)
 
     def hybrid(
-        self, question: str, *, mode: Mode = "both", limit: int = 20, offset: int = 0, facets: bool = False
+        self,
+        question: str,
+        *,
+        mode: Mode = "both",
+        limit: int = 20,
+        offset: int = 0,
+        facets: bool = False,
+        keep_conditions: bool = False,
     ) -> SearchResult:
-        return self.index.search(question, mode=mode, limit=limit, offset=offset, facets=facets)
+        return self.index.search(
+            question, mode=mode, limit=limit, offset=offset, facets=facets, keep_conditions=keep_conditions
+        )
 
     def paths(self, question: str, *, mode: Mode = "both") -> list[str]:
         return [hit.path for hit in self.hybrid(question, mode=mode).hits]

@@ -137,7 +137,7 @@ def test_modes_search_by_words_only_or_by_meaning_only(notes: MeaningShelf) -> N
 )
 def test_conditions_apply_to_search_by_meaning_too(notes: MeaningShelf, question: str, paths: list[str]) -> None:
     for mode in ("both", "meaning"):
-        result = notes.hybrid(question, mode=mode)
+        result = notes.hybrid(question, mode=mode, keep_conditions=True)
         assert [hit.path for hit in result.hits] == paths, mode
         assert result.total == len(paths)
 
@@ -300,6 +300,29 @@ def test_passages_of_both_kinds_are_listed_and_that_with_the_words_comes_first(m
     (hit,) = [hit for hit in meant.hybrid("ocean receipt").hits if hit.path == "long.txt"]
     assert hit.why == ("words", "meaning")
     assert [piece.place.start > 0 for piece in hit.passages] == [False, True]
+
+
+def test_every_passage_with_a_searched_word_comes_before_one_without(meant: MeaningShelf) -> None:
+    filler = "word " * 300
+    meant.put_meant("long.txt", f"The whale, the sea, the ocean.\n\n{filler}\n\nA receipt.\n\n{filler}\n\nMy receipt.")
+    (hit,) = meant.hybrid("receipt whales").hits
+    shown = ["receipt" in piece.snippet.text or "whale" in piece.snippet.text for piece in hit.passages]
+    assert shown == sorted(shown, reverse=True)
+    (hit,) = meant.hybrid("receipt ocean sea").hits
+    shown = [bool(piece.snippet.marks) for piece in hit.passages]
+    assert len(shown) > 1
+    assert shown == sorted(shown, reverse=True)
+
+
+def test_of_passages_with_the_word_the_one_that_is_near_in_meaning_comes_first(meant: MeaningShelf) -> None:
+    filler = "word " * 300
+    meant.put_meant(
+        "long.txt", f"Crown, crown, crown: the royal crown.\n\n{filler}\n\nThe dentist put a crown on the tooth, teeth."
+    )
+    for number in range(8):
+        meant.put_meant(f"{number}.txt", f"something else {number}")
+    (hit,) = [hit for hit in meant.hybrid("crown on teeth").hits if hit.path == "long.txt"]
+    assert "dentist" in hit.snippet.text
 
 
 def test_a_hit_by_meaning_leads_to_the_second_and_the_speaker(meant: MeaningShelf) -> None:

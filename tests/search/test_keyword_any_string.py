@@ -55,4 +55,5 @@ def test_any_question(words: Shelf, question: str, typing: bool) -> None:
 
 def test_a_question_that_is_too_long_is_shortened_and_says_so(words: Shelf) -> None:
     assert "first 2000 characters" in words.ask("x" * 3000).notes[0]
-    assert "first 40 words" in words.ask(" ".join(f"w{number}" for number in range(90))).notes[0]
+    assert "40 rarest words" in words.ask(" ".join(f"w{number}" for number in range(90))).notes[0]
+    assert "first 40 excluded words" in words.ask(" ".join(f"-w{number}" for number in range(90))).notes[0]

@@ -52,7 +52,7 @@ def office(shelf: Shelf) -> Shelf:
     ],
 )
 def test_filter(office: Shelf, question: str, paths: set[str]) -> None:
-    result = office.ask(question)
+    result = office.ask(question, keep_conditions=True)
 
     assert {hit.path for hit in result.hits} == paths
     assert result.total == len(paths)

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import struct
-
 import pytest
 
 from chyme.search.ranking.keyword_ranking import Match, RankedFile
 from chyme.search.ranking.word_and_meaning_fusion import (
     DEPTH,
     NearFile,
-    feedback_scores,
-    files_in_both,
     fuse,
     near_files,
     query_coverage,
+    words_weight,
 )
 
 FLOOR = 0.25
@@ -76,7 +73,7 @@ def test_a_clearly_near_file_ranks_before_an_equal_match_by_name() -> None:
 
 def test_words_count_less_when_even_the_best_file_has_little_of_the_question() -> None:
     def first(answered: float) -> int:
-        return fuse(by_words((7, 5.0)), near((2, 0.5)), FLOOR, answered)[0].file_id
+        return fuse(by_words((7, 5.0)), near((2, 0.5)), FLOOR, words_weight(answered))[0].file_id
 
     assert [first(answered) for answered in (0.0, 0.3, 0.49)] == [2, 2, 2]
     assert [first(answered) for answered in (0.5, 0.8, 1.0)] == [7, 7, 7]
@@ -97,26 +94,16 @@ def test_query_coverage_weighs_words_by_their_rarity() -> None:
 def test_files_are_as_near_as_their_nearest_passage() -> None:
     passages = [Match(10, 1, 0.9), Match(20, 2, 0.8), Match(11, 1, 0.7), Match(12, 1, 0.6), Match(13, 1, 0.5)]
     assert near_files(passages) == [NearFile(1, 0.9, (10, 11, 12)), NearFile(2, 0.8, (20,))]
-    assert [file.file_id for file in near_files(passages, {10: 0.1, 11: 0.1, 12: 0.1, 13: 0.1, 20: 0.2})] == [2, 1]
 
 
-def test_files_in_both_are_the_nearest_files_among_the_first_by_words() -> None:
-    words = by_words(*((number, 20.0 - number) for number in range(10)))
-    long = [*((number, 0.3) for number in range(100, 140))]
-    assert [file.file_id for file in files_in_both(words, near((4, 0.9), (1, 0.8), (0, 0.7), *long))] == [4, 1]
-    assert [file.file_id for file in files_in_both(words, near((5, 0.9), (1, 0.8), (0, 0.7), *long))] == [1]
-    assert files_in_both(words, near((8, 0.9), (9, 0.8), (0, 0.7), *long)) == []
+def test_in_a_long_list_half_of_the_question_is_no_answer_yet() -> None:
+    assert words_weight(0.5) == words_weight(1.0) == 1.0
+    assert words_weight(0.45, in_long_list=True) == pytest.approx(0.5)
+    assert words_weight(0.95, in_long_list=True) == 1.0
 
 
-def test_a_short_list_gives_no_feedback() -> None:
-    """Files used for feedback come so near that no others would remain."""
-    assert files_in_both(by_words((1, 9.0)), near((1, 0.9), *((number, 0.5) for number in range(2, 30)))) == []
-    assert len(files_in_both(by_words((1, 9.0)), near((1, 0.9), *((number, 0.5) for number in range(2, 31))))) == 1
-
-
-def test_feedback_moves_a_question_towards_the_given_vectors() -> None:
-    vectors = {1: struct.pack("<2f", 1, 0), 2: struct.pack("<2f", 0, 1)}
-    scores = feedback_scores((1.0, 0.0), [vectors[2]], vectors)
-    assert scores[1] == pytest.approx(0.894, abs=0.001)
-    assert scores[2] == pytest.approx(0.447, abs=0.001)
-    assert feedback_scores((1.0, 0.0), [], vectors) == {}
+def test_better_knowledge_of_nearness_counts_for_files_found_by_words_alone_too() -> None:
+    words, meaning = by_words((1, 9.0), (2, 9.0)), near((3, 0.6))
+    found = fuse(words, meaning, FLOOR, cosines={1: 0.3, 2: 0.7, 3: 0.5})
+    assert found[0].file_id == 2
+    assert [file.near is None for file in found if file.file_id in (1, 2)] == [True, True]

@@ -41,14 +41,10 @@ def test_a_licence_is_not_what_code_does() -> None:
 
 
 def test_calendars_and_contacts_are_described_by_their_entries() -> None:
-    calendar = (
-        "BEGIN:VCALENDAR\nBEGIN:VEVENT\nSUMMARY;LANGUAGE=en:Dentist\nEND:VEVENT\nSUMMARY:Board\\, all\nEND:VCALENDAR\n"
-    )
+    calendar = "# Allotment club\n\nA calendar with 2 entries.\n\n## Dentist\n\n**Where:** Quay 7\n\n## Board, all\n"
     assert describe_data(calendar, "text/calendar") == "A calendar of 2 entries: Dentist, Board, all."
-    assert describe_data("BEGIN:VCARD\nFN:Ada Winter\nEND:VCARD\n", "text/vcard") == (
-        "An address book of 1 contact: Ada Winter."
-    )
-    assert describe_data("BEGIN:VCALENDAR\nEND:VCALENDAR\n", "text/calendar") is None
+    assert describe_data("# Ada Winter\n\n**Phone:** 1\n", "text/vcard") == "An address book of 1 contact: Ada Winter."
+    assert describe_data("nothing", "text/calendar") is None
 
 
 def test_column_names_keep_their_underscores() -> None:

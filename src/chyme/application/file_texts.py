@@ -11,7 +11,7 @@ from chyme.core.store import digests, documents, files
 from chyme.core.store.sqlite.database import Database
 from chyme.errors import UsageError
 from chyme.model import Box, File, Form, Passage, Place, Status, Transcript
-from chyme.search.index_recorder import KEYWORD
+from chyme.search.passage_hashes import KEYWORD
 from chyme.search.tables import passages
 from chyme.speech.people.tables import voices
 from chyme.speech.transcripts.json_format import format_speaker_label, from_json

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, zip_longest
 from sqlite3 import Connection
 
@@ -12,8 +12,8 @@ from chyme.search.match_location import locate_match
 from chyme.search.query.parser import Term, plain_word
 from chyme.search.ranking.keyword_ranking import PASSAGES_SHOWN
 from chyme.search.ranking.word_and_meaning_fusion import FusedFile, NearFile
-from chyme.search.results import Hit, Piece
-from chyme.search.snippets import Snippet, cut_key_snippet, cut_snippet, find, find_key_sentence
+from chyme.search.results import TAG_REASON, Hit, Piece
+from chyme.search.snippets import Snippet, count_terms, cut_key_snippet, cut_snippet, find, find_key_sentence
 from chyme.search.tables import dictionary, keyword_queries, passages, vectors
 from chyme.search.tables.keyword_queries import FoundFile
 from chyme.speech.people.names import Person
@@ -26,10 +26,11 @@ _LOOK_AHEAD = 3  # passages after a thin one, among which one may say more
 
 @dataclass(frozen=True, slots=True)
 class _FoundPassage:
-    """A passage, and whether it was found by its meaning."""
+    """A passage, whether it was found by its meaning alone, and whether it is also near if it was found by words."""
 
     passage: Passage
     by_meaning: bool
+    is_near: bool = False
 
 
 def hits_of(db: Connection, files: Sequence[FusedFile], terms: Sequence[Term], form_of: FormOf) -> list[Hit]:
@@ -42,7 +43,9 @@ def hits_of(db: Connection, files: Sequence[FusedFile], terms: Sequence[Term], f
     hits = []
     for file in files:
         if file.file_id in known:
-            merged = _merge_passages(file, _passages_of(file, texts), _passages_of(file, semantic), form_of)
+            merged = _merge_passages(
+                file, _passages_of(file, texts), _passages_of(file, semantic), highlighted, form_of
+            )
             hits.append(
                 _hit(db, file, known[file.file_id], merged, highlighted, speakers.get(file.file_id, {}), form_of)
             )
@@ -82,19 +85,21 @@ def _highlight_terms(db: Connection, terms: Sequence[Term]) -> list[Term]:
 
 
 def _merge_passages(
-    file: FusedFile, texts: Mapping[int, Passage], semantic: Mapping[int, Passage], form_of: FormOf
+    file: FusedFile,
+    texts: Mapping[int, Passage],
+    semantic: Mapping[int, Passage],
+    terms: Sequence[Term],
+    form_of: FormOf,
 ) -> list[_FoundPassage]:
-    """The passages found by words and by meaning, alternating; overlapping ones appear once.
-
-    A passage with the words comes first, preferably one from the text itself: a hit opens there, not in a summary.
-    """
+    """The best passages found by words and by meaning; overlapping ones appear once."""
     keyword_passages = [
         _FoundPassage(texts[id_], False)
         for id_ in (file.keyword_match.passages if file.keyword_match else ())
         if id_ in texts
     ]
     semantic_passages = [
-        _FoundPassage(passage, True) for passage in (_select_semantic(file.near, semantic) if file.near else ())
+        _FoundPassage(passage, True, is_near=True)
+        for passage in (_select_semantic(file.near, semantic) if file.near else ())
     ]
     shown: list[_FoundPassage] = []
     for candidate in chain.from_iterable(zip_longest(keyword_passages, semantic_passages)):
@@ -103,11 +108,27 @@ def _merge_passages(
         duplicate = next((position for position, other in enumerate(shown) if _is_same_text(candidate, other)), None)
         if duplicate is None:
             shown.append(candidate)
-        elif not candidate.by_meaning and shown[duplicate].by_meaning:
-            shown[duplicate] = candidate  # its words can be marked
-    text_first = sorted(shown[:PASSAGES_SHOWN], key=lambda candidate: form_of(candidate.passage.source) is Form.SUMMARY)
-    with_words = next((candidate for candidate in text_first if not candidate.by_meaning), None)
-    return sorted(text_first, key=lambda candidate: candidate is not with_words)
+        else:  # of the two, the one whose words can be marked
+            by_words = candidate if shown[duplicate].by_meaning else shown[duplicate]
+            shown[duplicate] = replace(by_words, is_near=True)
+    return _order_passages(shown[:PASSAGES_SHOWN], terms, form_of)
+
+
+def _order_passages(found: Sequence[_FoundPassage], terms: Sequence[Term], form_of: FormOf) -> list[_FoundPassage]:
+    """Passages with words of the question before those without, and the text itself before its summaries.
+
+    First comes the best by words, unless another one has as many of the words and is near in meaning too: it answers.
+    """
+    counts = [max(count_terms(each.passage.text, terms), 0 if each.by_meaning else 1) for each in found]
+    groups = [
+        (count == 0, form_of(each.passage.source) is Form.SUMMARY) for each, count in zip(found, counts, strict=True)
+    ]
+    order = sorted(range(len(found)), key=lambda at: (groups[at], at))
+    best = order[0] if order else 0
+    answer = next(
+        (at for at in order if groups[at] == groups[best] and found[at].is_near and counts[at] >= counts[best]), best
+    )
+    return [found[at] for at in sorted(order, key=lambda at: at != answer)]
 
 
 def _is_same_text(one: _FoundPassage, other: _FoundPassage) -> bool:
@@ -130,7 +151,8 @@ def _hit(
     reasons = (
         ("words", file.keyword_match is not None and file.keyword_match.by_words),
         ("name", file.keyword_match is not None and file.keyword_match.by_name),
-        ("meaning", file.near is not None),
+        ("meaning", file.near is not None and bool(file.near.passages)),
+        (f"{TAG_REASON}{file.near.tag if file.near else None}", file.near is not None and file.near.tag is not None),
     )
     return Hit(
         path=found.path,

@@ -14,10 +14,9 @@ from chyme.digester import Digester
 from chyme.model import Digest, File, Output, Upstream
 from chyme.search import embedder_migration
 from chyme.search.embedder_migration import check_vectors
-from chyme.search.passage_hashes import EMBEDDED_BEFORE, SEMANTIC, ReusablePassages, passage_hash, same_text
+from chyme.search.passage_hashes import EMBEDDED_BEFORE, KEYWORD, SEMANTIC, ReusablePassages, passage_hash, same_text
 from chyme.search.tables import dictionary, embedders, embedding_backlog, file_terms, passages, vectors
 
-KEYWORD = "search-keyword"
 PICTURE_VECTORS = "image-embedding"
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 SEMANTIC = "search-semantic"
+KEYWORD = "search-keyword"  # the digester that cuts passages for the index of words
 EMBEDDED_BEFORE = "embedded-before"  # the input that lists which passages have their vectors already
 TEXT_HASH = "text_hash"  # in its content: of all texts that were cut into passages, without the titles before them
 _DIGITS = 16

@@ -9,6 +9,8 @@ from chyme.model import Form, Kind, Place
 from chyme.search.snippets import Snippet, to_plain
 from chyme.search.tables.facets import Facets
 
+TAG_REASON = "tag: "  # begins the reason of a hit that has a tag which means something near to the question
+
 
 @dataclass(frozen=True, slots=True)
 class Piece:
@@ -29,7 +31,7 @@ class Hit:
     title: str
     kind: Kind
     score: float
-    why: tuple[str, ...]  # words, name, meaning; filter if the question has only filters
+    why: tuple[str, ...]  # words, name, meaning, tag: with its name; filter if the question has only filters
     snippet: Snippet
     place: Place | None
     passages: tuple[Piece, ...] = ()
@@ -52,6 +54,7 @@ class SearchResult:
     facets: Facets | None = None  # only if requested
     facets_are_exact: bool = True  # otherwise only the best of the found files were counted
     suggested: Mapping[str, str] = field(default_factory=dict)  # unknown word → word that may be meant, not searched
+    dropped: tuple[str, ...] = ()  # conditions, as typed, that no file meets and without which these were found
 
 
 def spelling_notes(result: SearchResult) -> list[str]:
@@ -71,6 +74,7 @@ def as_json(result: SearchResult) -> dict[str, object]:
         "ms": round(result.ms, 1),
         "corrected": dict(result.corrected),
         "suggested": dict(result.suggested),
+        "dropped": list(result.dropped),
         "notes": list(result.notes),
     }
     if result.facets is not None:

@@ -11,21 +11,22 @@ from typing import Literal, get_args
 from chyme.errors import UsageError
 from chyme.model import Form
 from chyme.search.hits import FormOf, hits_of
+from chyme.search.hybrid_ranking import Meaning, rank_by_both
 from chyme.search.index import Index, KeywordMatches
 from chyme.search.query.conditions import conditions_of
 from chyme.search.query.corrections import Corrections, find_corrections
+from chyme.search.query.long_questions import choose_rarest
 from chyme.search.query.parser import Query, Term, apply_corrections, expression, parse
+from chyme.search.query.relaxation import format_filter, relaxations, without_each_filter
 from chyme.search.query.spelling import same_consonants
 from chyme.search.query_embedding.query_vectors import QueryEmbedder
 from chyme.search.ranking import word_and_meaning_fusion as fusion
 from chyme.search.ranking.keyword_ranking import Match, RankedFile
+from chyme.search.ranking.near_tags import TagMeanings, add_tagged
 from chyme.search.ranking.nearest_passages import SimilarityThresholds, nearest_passages
 from chyme.search.results import SearchResult
-from chyme.search.searchable_texts import name_terms
 from chyme.search.similar_files import similar_files
-from chyme.search.snippets import find
-from chyme.search.tables import embedders, embedding_backlog, facets, keyword_queries, passages, vectors
-from chyme.search.tables.embedders import Embedder
+from chyme.search.tables import embedders, embedding_backlog, facets, keyword_queries, vectors
 from chyme.search.tables.facets import Facets
 from chyme.search.tables.keyword_queries import Condition
 from chyme.text.stemmer import fold
@@ -41,15 +42,6 @@ _BY_WORDS = "searched by words"
 
 
 @dataclass(frozen=True, slots=True)
-class _Meaning:
-    """The meaning of a question, and how near to it a passage must be."""
-
-    vector: tuple[float, ...]
-    embedder: Embedder
-    floor: float
-
-
-@dataclass(frozen=True, slots=True)
 class _FoundFiles:
     """The files of one page, and facts about all that were found."""
 
@@ -60,6 +52,17 @@ class _FoundFiles:
     near: tuple[int, ...] = ()  # every file that was found by meaning
     by_meaning_only: bool = False
     all_files: Sequence[int] | None = None  # every file that was found, if known
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """What was searched for, and what was found."""
+
+    query: Query
+    where: Condition
+    found: _FoundFiles
+    corrections: Corrections
+    notes: tuple[str, ...]
 
 
 class Search:
@@ -77,6 +80,7 @@ class Search:
         self._index = index
         self._query_embedder = query_embedder
         self._thresholds = SimilarityThresholds()
+        self._tag_meanings = TagMeanings()
 
     def search(
         self,
@@ -88,48 +92,71 @@ class Search:
         mode: Mode = "both",
         facets: bool = False,
         as_typed: bool = False,
+        keep_conditions: bool = False,
     ) -> SearchResult:
         """Files that match, best first; each with its best passages.
 
-        `typing`: the last word may be unfinished. `as_typed`: no word is corrected.
+        `typing`: the last word may be unfinished. `as_typed`: no word is corrected. `keep_conditions`: none is dropped,
+        also if no file meets them all.
         """
         if mode not in MODES:
             raise UsageError(f"there is no search mode {mode}; known are {', '.join(MODES)}")
         started = time.perf_counter()
         db = self._read()
-        query = parse(text, typing=typing)
+        query = choose_rarest(db, parse(text, typing=typing))
+        page = slice(offset, offset + limit)
+        answer = self._answer(db, query, page, mode, typing, as_typed)
+        dropped: tuple[str, ...] = ()
+        notes: tuple[str, ...] = ()
+        if not answer.found.total and not typing and not keep_conditions:
+            for relaxed, conditions in relaxations(query):
+                other = self._answer(db, relaxed, page, mode, typing, as_typed)
+                if other.found.total:
+                    notes = (*answer.notes, f"nothing meets {' and '.join(conditions)}; shown without that")
+                    answer, dropped = other, conditions
+                    break
+            else:
+                notes = _filter_hints(db, query, has_notes=bool(answer.notes))
+        facet_counts, facets_exact = (
+            self._count_facets(db, answer.query, answer.where, answer.found) if facets else (None, True)
+        )
+        return SearchResult(
+            hits=tuple(hits_of(db, answer.found.files, answer.query.terms, self._form_of)),
+            total=answer.found.total,
+            total_is_exact=answer.found.exact,
+            ms=(time.perf_counter() - started) * 1000,
+            corrected=answer.corrections.certain,
+            suggested=answer.corrections.possible,
+            notes=tuple(dict.fromkeys((*notes, *answer.notes))),
+            facets=facet_counts,
+            facets_are_exact=facets_exact,
+            dropped=dropped,
+        )
+
+    def _answer(self, db: Connection, query: Query, page: slice, mode: Mode, typing: bool, as_typed: bool) -> _Answer:
+        """Search for the question as it is, with all its conditions."""
         where, notes = conditions_of(db, query)
         corrections = Corrections() if as_typed else find_corrections(db, query.terms)
         query, corrections, meaning, meaning_notes = self._interpret(db, query, corrections, where, mode, typing)
-        page = slice(offset, offset + limit)
         if query.terms:
             found = self._find(db, query, where, page, mode, meaning)
             notes += meaning_notes
         elif query.empty:
             found = _FoundFiles()
         else:
-            listing = keyword_queries.list_files(db, limit, offset, where)
+            listing = keyword_queries.list_files(db, page.stop - page.start, page.start, where)
             found = _FoundFiles(
                 [fusion.FusedFile(file_id, 0.0) for file_id in listing.page], listing.total, all_files=listing.all_files
             )
-        facet_counts, facets_exact = self._count_facets(db, query, where, found) if facets else (None, True)
-        hits = hits_of(db, found.files, query.terms, self._form_of)
-        return SearchResult(
-            hits=tuple(hits),
-            total=found.total,
-            total_is_exact=found.exact,
-            ms=(time.perf_counter() - started) * 1000,
-            corrected=corrections.certain,
-            suggested=corrections.possible,
-            notes=tuple(dict.fromkeys(query.notes + notes + found.notes)),
-            facets=facet_counts,
-            facets_are_exact=facets_exact,
-        )
+        return _Answer(query, where, found, corrections, (*query.notes, *notes, *found.notes))
 
     def all_files(self, text: str) -> list[int]:
-        """Every file that matches, even those `search` would show last; in no particular order."""
+        """Every file that matches, even those `search` would show last; in no particular order.
+
+        No condition is dropped: what is done to these files may not be undone.
+        """
         db = self._read()
-        query = parse(text)
+        query = choose_rarest(db, parse(text))
         where, _ = conditions_of(db, query)
         query, _, meaning, _ = self._interpret(
             db, query, find_corrections(db, query.terms), where, "both", typing=False
@@ -142,7 +169,7 @@ class Search:
         found = set(keyword_queries.files_that_meet(db, with_words))
         if meaning is not None:
             nearest, _ = nearest_passages(self._index, meaning.vector, meaning.embedder, where, meaning.floor)
-            near = _rank_by_meaning(db, (), nearest, meaning)
+            near = self._near_files(db, nearest, where, meaning)
             found.update(file.file_id for file in near[: fusion.DEPTH])
         return sorted(found)
 
@@ -156,7 +183,7 @@ class Search:
 
     def _interpret(
         self, db: Connection, query: Query, corrections: Corrections, where: Condition, mode: Mode, typing: bool
-    ) -> tuple[Query, Corrections, _Meaning | None, tuple[str, ...]]:
+    ) -> tuple[Query, Corrections, Meaning | None, tuple[str, ...]]:
         """The query to run, the corrections to report, the question's meaning, and notes on why that is unknown.
 
         Nothing is corrected if the question as typed has a meaning that the vault answers.
@@ -174,8 +201,8 @@ class Search:
     def _answers_better(
         self,
         db: Connection,
-        typed_meaning: _Meaning,
-        corrected_meaning: _Meaning,
+        typed_meaning: Meaning,
+        corrected_meaning: Meaning,
         corrections: Corrections,
         where: Condition,
     ) -> bool:
@@ -201,7 +228,7 @@ class Search:
 
     def _embed_question(
         self, db: Connection, query: Query, mode: Mode, typing: bool
-    ) -> tuple[_Meaning | None, tuple[str, ...]]:
+    ) -> tuple[Meaning | None, tuple[str, ...]]:
         """The meaning of the question if it is to be searched for; otherwise None and notes on why."""
         if mode == "words" or typing:
             return None, ()
@@ -213,10 +240,10 @@ class Search:
         embedded = self._query_embedder.embed(query.question, embedder.model)
         if embedded.vector is None or len(embedded.vector) != embedder.dimension:
             return None, _fallback_notes(embedded.why_not, mode)
-        return _Meaning(embedded.vector, embedder, self._thresholds.threshold(db, embedder, embedded.vector)), ()
+        return Meaning(embedded.vector, embedder, self._thresholds.threshold(db, embedder, embedded.vector)), ()
 
     def _find(
-        self, db: Connection, query: Query, where: Condition, page: slice, mode: Mode, meaning: _Meaning | None
+        self, db: Connection, query: Query, where: Condition, page: slice, mode: Mode, meaning: Meaning | None
     ) -> _FoundFiles:
         if meaning is None:
             by_words = self._index.find_by_words(query, where, page.stop)
@@ -224,20 +251,33 @@ class Search:
                 [_keyword_file(file) for file in by_words.files[page]], by_words.total, by_words.exact, by_words.notes
             )
         nearest, complete = nearest_passages(self._index, meaning.vector, meaning.embedder, where, meaning.floor)
+        near = self._near_files(db, nearest, where, meaning)
         if mode == "meaning":
-            found = _meaning_page(fusion.near_files(nearest), page, complete)
+            found = _meaning_page(near, page, complete)
         else:
-            found = self._find_by_both(db, query, where, page, meaning, nearest)
+            found = self._find_by_both(db, query, where, page, meaning, nearest, near[: fusion.DEPTH])
         note = self._index.meaning_note(meaning.embedder)
         return replace(found, exact=False, notes=(*found.notes, note)) if note else found
 
+    def _near_files(
+        self, db: Connection, nearest: Sequence[Match], where: Condition, meaning: Meaning
+    ) -> list[fusion.NearFile]:
+        """Files by their nearest passage or their nearest tag, best first."""
+        tagged = self._tag_meanings.files_near(db, meaning.vector, meaning.embedder, where)
+        return add_tagged(fusion.near_files(nearest), tagged, meaning.floor)
+
     def _find_by_both(
-        self, db: Connection, query: Query, where: Condition, page: slice, meaning: _Meaning, nearest: Sequence[Match]
+        self,
+        db: Connection,
+        query: Query,
+        where: Condition,
+        page: slice,
+        meaning: Meaning,
+        nearest: Sequence[Match],
+        near: Sequence[fusion.NearFile],
     ) -> _FoundFiles:
         by_words = self._index.find_by_words(query, where, fusion.DEPTH)
-        coverage = _coverage(db, query.terms, by_words.files[0]) if by_words.files and nearest else 1.0
-        near = _rank_by_meaning(db, by_words.files, nearest, meaning)[: fusion.DEPTH]
-        files = fusion.fuse(by_words.files, near, meaning.floor, coverage)
+        files = rank_by_both(db, query.terms, by_words.files, near, nearest, meaning)
         more = by_words.total > len(by_words.files)
         if page.stop > len(files) and more:
             shown = {file.file_id for file in files}
@@ -258,6 +298,25 @@ class Search:
         by_words = self._index.find_by_words(query, where, _FACET_FILES)
         ids = {*found.near, *(file.file_id for file in by_words.files)}
         return facets.of_files(db, ids), by_words.exact and len(by_words.files) == by_words.total
+
+
+def _filter_hints(db: Connection, query: Query, has_notes: bool) -> tuple[str, ...]:
+    """For filters alone that no file meets: that none does, and which of them to leave out."""
+    if query.terms or not query.filters:
+        return ()
+    hints = []
+    for relaxed, dropped in without_each_filter(query):
+        if relaxed.empty:
+            break
+        where, _ = conditions_of(db, relaxed)
+        count = len(keyword_queries.files_that_meet(db, where, _MAX_COUNTED + 1))
+        if count:
+            files = f"more than {_MAX_COUNTED}" if count > _MAX_COUNTED else count
+            hints.append(f"without {dropped} there {'is 1 file' if count == 1 else f'are {files} files'}")
+    if has_notes and not hints:
+        return ()  # a note about a filter says it already
+    conditions = " and ".join(format_filter(filter_) for filter_ in query.filters)
+    return (f"no file meets {conditions}{'; ' if hints else ''}{', '.join(hints)}",)
 
 
 def _unavailable_note(db: Connection) -> str | None:
@@ -284,32 +343,6 @@ def _keyword_file(file: RankedFile, score: float | None = None) -> fusion.FusedF
     return fusion.FusedFile(file.file_id, file.score if score is None else score, file)
 
 
-def _coverage(db: Connection, terms: Sequence[Term], best: RankedFile) -> float:
-    """How much of the question the best file by words covers with its best passages and its name."""
-    texts = [passage.text for _, passage in passages.by_id(db, best.passages).values()]
-    for file in keyword_queries.files(db, [best.file_id]).values():
-        name_fields = name_terms(file.name, file.title, file.tags, file.summary)
-        texts += [name_fields.name, name_fields.title, name_fields.tags, name_fields.summary]
-    term_hits = [
-        (keyword_queries.count_matching_passages(db, expression([term])), any(find(text, [term]) for text in texts))
-        for term in terms
-    ]
-    return fusion.query_coverage(term_hits, keyword_queries.count_passages(db))
-
-
-def _rank_by_meaning(
-    db: Connection, by_words: Sequence[RankedFile], nearest: Sequence[Match], meaning: _Meaning
-) -> list[fusion.NearFile]:
-    """Files by meaning, ordered by a question vector moved towards the files that words and meaning agree on."""
-    near = fusion.near_files(nearest)
-    agreed = fusion.files_in_both(by_words, near)
-    if not agreed:
-        return near
-    known = vectors.vectors_by_id(db, [match.passage_id for match in nearest])
-    agreed_vectors = [known[file.passages[0]] for file in agreed if file.passages[0] in known]
-    return fusion.near_files(nearest, fusion.feedback_scores(meaning.vector, agreed_vectors, known))
-
-
 def _count_total(
     db: Connection, query: Query, where: Condition, by_words: KeywordMatches, near: Sequence[fusion.NearFile]
 ) -> tuple[int, bool]:
@@ -321,5 +354,5 @@ def _count_total(
     if not by_words.exact or by_words.total > _MAX_COUNTED or any(term.prefix for term in query.terms):
         return max(by_words.total, len(found) + len(others)), False
     with_words = keyword_queries.all_of([where, keyword_queries.has_words(3000, expression(query.terms))])
-    further_down = vectors.visible(db, [file.passages[0] for file in others], with_words)
+    further_down = keyword_queries.among(db, [file.file_id for file in others], with_words)
     return by_words.total + len(others) - len(further_down), True

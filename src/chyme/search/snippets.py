@@ -71,6 +71,11 @@ def find(text: str, terms: Sequence[Term]) -> list[Span]:
     return _join_spans([(found.start, found.end) for found in _find_terms(text, terms)])
 
 
+def count_terms(text: str, terms: Sequence[Term]) -> int:
+    """How many different terms the text has."""
+    return len({found.term for found in _find_terms(text[:_MAX_CHARACTERS], terms)})
+
+
 def cut_snippet(text: str, terms: Sequence[Term], length: int = LENGTH) -> Snippet:
     """The stretch of about `length` characters with the most different terms in it, whitespace collapsed."""
     matches = _find_terms(text, terms)

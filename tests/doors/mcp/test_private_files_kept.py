@@ -159,3 +159,19 @@ def test_without_private_files_all_are_counted(app: App) -> None:
     assert (page.total, page.total_is_exact) == (PRIVATE + 2, True)
     assert (found.total, found.total_is_exact) == (PRIVATE + 1, True)
     assert found.corrected == {"quoka": "quokka"}
+
+
+def test_conditions_reveal_nothing_about_private_files(app: App) -> None:
+    """A condition is dropped if no file meets it. Here that would tell that no private file does either."""
+    for query in ("quokka kind:image", "quokka tag:unknown"):
+        found = search(app, query)
+        assert (found.hits, found.total, found.dropped) == ([], 0, [])
+    assert search(app, "kind:image tag:secret").notes == []
+
+
+def test_an_assistant_learns_which_conditions_were_dropped(tmp_path: Path) -> None:
+    with open_app(tmp_path) as opened:
+        add_file(opened, "a.txt", "The lighthouse is painted.")
+        found = search(opened, "lighthouse", kind="image")
+        assert ([hit.path for hit in found.hits], found.dropped) == (["a.txt"], ["kind:image"])
+        assert found.notes == ["nothing meets kind:image; shown without that"]

@@ -41,7 +41,8 @@ def search(
     full_query = " ".join([query, *_format_filters(kind, tag, folder)])
     has_private = app.private.has_patterns
     for depth in (limit + SPARE, DEEP):
-        result = app.search.search(full_query, limit=depth, mode=mode)
+        # Whether a condition is dropped tells whether any file meets it, which may be a private one.
+        result = app.search.search(full_query, limit=depth, mode=mode, keep_conditions=has_private)
         shown = [hit for hit in result.hits if not app.private(hit.path)][:limit]
         if len(shown) == limit or len(result.hits) < depth:
             break
@@ -51,6 +52,7 @@ def search(
         total_is_exact=result.total_is_exact and not has_private,
         corrected=_shown_corrections(shown, result.corrected) if has_private else dict(result.corrected),
         notes=[] if has_private and _filters_by_name(full_query) else list(result.notes),
+        dropped=list(result.dropped),
     )
 
 

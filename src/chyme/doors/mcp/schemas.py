@@ -21,7 +21,9 @@ class Hit(BaseModel):
     title: str
     kind: str
     snippet: str = Field(description="Quoted from the file.")
-    why: list[str] = Field(description="`words`, `name`, `meaning`; `filter` when only filters were asked.")
+    why: list[str] = Field(
+        description="`words`, `name`, `meaning`, `tag: …` for a near tag; `filter` for filters alone."
+    )
     citation: Citation
     date: str | None = None
     tags: list[str] = []
@@ -36,6 +38,7 @@ class Hits(BaseModel):
     total_is_exact: bool
     corrected: dict[str, str] = Field(default={}, description="Words that stand nowhere, and what is shown instead.")
     notes: list[str] = Field(default=[], description="What to know about this answer.")
+    dropped: list[str] = Field(default=[], description="Conditions no file meets; the hits were found without them.")
 
 
 class Piece(BaseModel):

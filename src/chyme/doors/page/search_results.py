@@ -12,7 +12,7 @@ from chyme.files.part_labels import has_named_parts, label_page
 from chyme.model import Form, Kind, Place
 from chyme.search.file_list import Card
 from chyme.search.query.parser import replace_word
-from chyme.search.results import Hit, Piece, SearchResult
+from chyme.search.results import TAG_REASON, Hit, Piece, SearchResult
 from chyme.search.snippets import Snippet
 from chyme.speech.transcripts.json_format import format_speaker_label
 from chyme.text.display import format_time, printable
@@ -66,7 +66,7 @@ class ResultPage:
 
 def only_by_meaning(result: SearchResult) -> bool:
     """Whether no word of the query stands in any of the hits, or in their names."""
-    return all(hit.why == ("meaning",) for hit in result.hits)
+    return not any({"words", "name", "filter"}.intersection(hit.why) for hit in result.hits)
 
 
 def result_page(
@@ -98,6 +98,11 @@ def _create_file(hit: Hit, card: Card | None, words: str, labels: Mapping[str, s
         passage = _create_passage(address + hit_query(hit, words), (), hit.snippet, _is_markdown(hit, Form.DATA))
         passages = [replace(passage, parts=tuple((printable(text), marked) for text, marked in passage.parts))]
     why = tuple(MATCH_REASONS[reason] for reason in hit.why if reason in MATCH_REASONS)
+    why += tuple(
+        (printable(reason), "Its tag means something near to what you asked")
+        for reason in hit.why
+        if reason.startswith(TAG_REASON)
+    )
     return ResultFile(hit, card, address + hit_query(hit, words), why, tuple(passages))
 
 

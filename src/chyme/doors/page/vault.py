@@ -152,10 +152,18 @@ def search_or_complete(
     """Search for the words; if no file has them, complete the last one: the visitor may have paused within it."""
 
     def run_search(offset: int, typing: bool) -> SearchResult:
-        return search.search(params.question, limit=HITS, offset=offset, typing=typing, facets=facets)
+        # Filters that were chosen stay chosen: the page shows them, and offers to search without.
+        return search.search(
+            params.question,
+            limit=HITS,
+            offset=offset,
+            typing=typing,
+            facets=facets,
+            keep_conditions=params.has_filters,
+        )
 
     first = run_search(offset if typing else 0, typing)
-    if typing or not params.q or not only_by_meaning(first):
+    if typing or not params.q or not (only_by_meaning(first) or first.dropped):
         return first if typing or not offset else run_search(offset, typing=False)
     unfinished = run_search(offset, typing=True)
     if unfinished.total and unfinished.corrected.keys() <= first.corrected.keys():  # and no other word is corrected

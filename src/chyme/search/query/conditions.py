@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from sqlite3 import Connection
 
@@ -39,7 +39,7 @@ def conditions_of(db: Connection, query: Query) -> tuple[Condition, tuple[str, .
             conditions.append(keyword_queries.negate(condition) if filter_.negated else condition)
         if note:
             notes.append(note)
-    for number, term in enumerate(_required_phrases(query.terms), 1000):
+    for number, term in enumerate(_required_phrases(query), 1000):
         conditions.append(keyword_queries.has_words(number, expression([term])))
     if query.excluded:
         conditions.append(keyword_queries.negate(keyword_queries.has_words(2000, expression(query.excluded))))
@@ -48,12 +48,12 @@ def conditions_of(db: Connection, query: Query) -> tuple[Condition, tuple[str, .
 
 def is_selective(query: Query) -> bool:
     """Whether few files are likely to meet the conditions, so that it pays to look these up before scoring."""
-    return any(not filter_.negated for filter_ in query.filters) or bool(_required_phrases(query.terms))
+    return any(not filter_.negated for filter_ in query.filters) or bool(_required_phrases(query))
 
 
-def _required_phrases(terms: Sequence[Term]) -> list[Term]:
+def _required_phrases(query: Query) -> list[Term]:
     """Quoted phrases, which the file must contain; a single one needs no condition, since the match implies it."""
-    return [term for term in terms if term.phrase] if len(terms) > 1 else []
+    return [term for term in query.terms if term.phrase] if query.phrases_required and len(query.terms) > 1 else []
 
 
 def _kind(db: Connection, number: int, value: str) -> _Result:

@@ -11,7 +11,10 @@ from chyme.text.common_words import stop_words
 from chyme.text.stemmer import fold
 from chyme.text.unspaced_scripts import RUNS, segment_query, split_pairs
 
-LONGEST_QUESTION, MOST_TERMS = 2000, 40
+LONGEST_QUESTION = 2000
+MOST_EXCLUDED = 40
+_MOST_READ = 300  # different words of a question, of which the rarest are searched for
+_LONG_QUESTION = 5  # words beside quoted phrases, small ones too: then a person asks, and does not write a formula
 _MAX_PHRASE_RUN = 4  # a longer run of unspaced script is a sentence: its parts match, too
 
 FIELDS = {
@@ -60,6 +63,9 @@ class Query:
     notes: tuple[str, ...] = ()
     # The question with its stop words, without filters and excluded words.
     question: str = field(default="", compare=False)
+    phrases_required: bool = (
+        True  # whether a file must have the quoted phrases; in a long question they only count more
+    )
 
     @property
     def empty(self) -> bool:
@@ -101,11 +107,25 @@ def parse(text: str, *, typing: bool = False) -> Query:
                 words.append(term.text)
     if unfinished and terms and last_is_term:
         terms[-1] = replace(terms[-1], prefix=True)
+    is_long = sum(not term.phrase for term in terms) >= _LONG_QUESTION
     terms = _remove_stop_words(terms)
-    if len(terms) + len(excluded) > MOST_TERMS:
-        terms, excluded = terms[:MOST_TERMS], excluded[: max(0, MOST_TERMS - len(terms))]
-        notes.append(f"only the first {MOST_TERMS} words of the question were used")
-    return Query(tuple(terms), tuple(excluded), tuple(filters), tuple(notes), " ".join(words))
+    if len(terms) > _MOST_READ:
+        terms = list(dict.fromkeys(terms))[:_MOST_READ]
+    if len(excluded) > MOST_EXCLUDED:
+        excluded = excluded[:MOST_EXCLUDED]
+        notes.append(f"only the first {MOST_EXCLUDED} excluded words of the question were used")
+    query = Query(tuple(terms), tuple(excluded), tuple(filters), tuple(notes), " ".join(words))
+    return soften_phrases(query) if is_long else query
+
+
+def soften_phrases(query: Query) -> Query:
+    """The question in which quoted phrases only count more: their words are searched for, and as phrases again."""
+    terms: list[Term] = []  # a word that is asked for twice stays twice: it counts more
+    for term in query.terms:
+        terms.append(term)
+        if term.phrase:
+            terms += _remove_stop_words([Term(word) for word in term.text.split() if _TOKEN.search(word)])
+    return replace(query, terms=tuple(terms), phrases_required=not any(term.phrase for term in terms))
 
 
 def neighbours(terms: Sequence[Term]) -> list[Term]:

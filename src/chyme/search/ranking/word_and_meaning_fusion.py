@@ -17,20 +17,18 @@ from chyme.search.ranking.keyword_ranking import PASSAGES_SHOWN, Match, RankedFi
 DEPTH = 100  # files of each list that are fused; after them the order by words continues
 _MIN_SPREAD = 0.05  # of the range above the floor: files that are all about equally near hardly differ
 _FULL_COVERAGE = 0.5  # a file with so much of the question counts as an answer
+_FULL_COVERAGE_IN_LONG_LIST = 0.9  # where many files are found, some have half of the words by chance
 _CLEARLY_NEAR = 1 / 3  # of the way from the floor to equality: a file this near is not near by chance
-_FIRST_BY_WORDS = 5  # files among which the nearest are looked for
-_FEEDBACK_FILES = 2  # nearest files: those that are also among the first by words show what may be meant
-_MIN_FEEDBACK_LIST = 30  # files: in a shorter list the feedback would leave nothing to the others
-_FEEDBACK_WEIGHT = 0.5  # their weight relative to the question
 
 
 @dataclass(frozen=True, slots=True)
 class NearFile:
-    """A file near to the question's meaning, with its near passages, nearest first."""
+    """A file near to the question's meaning, with its near passages, nearest first; none if only a tag is near."""
 
     file_id: int
     score: float
     passages: tuple[int, ...]
+    tag: str | None = None  # its tag that is near to the question
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,18 +41,13 @@ class FusedFile:
     near: NearFile | None = None
 
 
-def near_files(passages: Sequence[Match], scores: Mapping[int, float] | None = None) -> list[NearFile]:
-    """Files by their best passage, best first. `passages` come nearest first; `scores` may override their order."""
+def near_files(passages: Sequence[Match]) -> list[NearFile]:
+    """Files by their best passage, best first. `passages` come nearest first."""
     by_file: dict[int, list[Match]] = {}
     for match in passages:
         by_file.setdefault(match.file_id, []).append(match)
-    overrides = scores or {}
     found = [
-        NearFile(
-            file_id,
-            max(overrides.get(match.passage_id, match.score) for match in matches),
-            tuple(match.passage_id for match in matches[:PASSAGES_SHOWN]),
-        )
+        NearFile(file_id, matches[0].score, tuple(match.passage_id for match in matches[:PASSAGES_SHOWN]))
         for file_id, matches in by_file.items()
     ]
     return sorted(found, key=lambda near: (-near.score, near.file_id))
@@ -74,20 +67,23 @@ def query_coverage(word_counts: Sequence[tuple[int, bool]], texts: int) -> float
 
 
 def fuse(
-    by_words: Sequence[RankedFile], near: Sequence[NearFile], floor: float, coverage: float = 1.0
+    by_words: Sequence[RankedFile],
+    near: Sequence[NearFile],
+    floor: float,
+    words_weight: float = 1.0,
+    cosines: Mapping[int, float] | None = None,
 ) -> list[FusedFile]:
     """The first DEPTH files of both lists in one order, best first.
 
-    All files in `near` score at least `floor`. `coverage`: how much of the question the best file by words has.
+    All files in `near` score at least `floor`. `words_weight`: how much words count relative to meaning. `cosines`: how
+    near files are to the meaning, also those found by words alone, if that is known better than from `near`.
     """
     words = {file.file_id: file for file in by_words[:DEPTH]}
     meaning = {file.file_id: file for file in near[:DEPTH]}
-    words_weight = min(1.0, coverage / _FULL_COVERAGE)
     normalized = _normalize({file.file_id: file.score for file in words.values()}, 0.0, 0.0)
     word_scores = {file_id: words_weight * score for file_id, score in normalized.items()}
-    meaning_scores = _normalize(
-        {file.file_id: file.score for file in meaning.values()}, floor, _MIN_SPREAD * (1 - floor)
-    )
+    nearness = {file.file_id: file.score for file in meaning.values()} if cosines is None else _highest(cosines)
+    meaning_scores = _normalize(nearness, floor, _MIN_SPREAD * (1 - floor))
     fused = [
         FusedFile(
             file_id,
@@ -98,6 +94,15 @@ def fuse(
         for file_id in words.keys() | meaning.keys()
     ]
     return sorted(fused, key=lambda file: (-round(file.score, 6), _tie_order(file, floor), file.file_id))
+
+
+def words_weight(coverage: float, in_long_list: bool = False) -> float:
+    """How much words count relative to meaning if the best file by words has so much of the question."""
+    return min(1.0, coverage / (_FULL_COVERAGE_IN_LONG_LIST if in_long_list else _FULL_COVERAGE))
+
+
+def _highest(scores: Mapping[int, float]) -> dict[int, float]:
+    return dict(sorted(scores.items(), key=lambda item: (-item[1], item[0]))[:DEPTH])
 
 
 def _tie_order(file: FusedFile, floor: float) -> int:
@@ -122,26 +127,3 @@ def _normalize(scores: Mapping[int, float], absent_score: float, min_spread: flo
         values.append(absent)
     spread = max(pstdev(values), min_spread)
     return {file_id: (score - absent) / spread if spread else 0.0 for file_id, score in scores.items()}
-
-
-def files_in_both(by_words: Sequence[RankedFile], near: Sequence[NearFile]) -> list[NearFile]:
-    """The nearest files of a long list that are also among the first by words: they are likely to be meant."""
-    first = {file.file_id for file in by_words[:_FIRST_BY_WORDS]}
-    return [file for file in near[:_FEEDBACK_FILES] if file.file_id in first] if len(near) >= _MIN_FEEDBACK_LIST else []
-
-
-def feedback_scores(
-    question: Sequence[float], feedback: Sequence[bytes], vectors: Mapping[int, bytes]
-) -> dict[int, float]:
-    """How near passages are to a question vector moved towards other passages (Rocchio feedback)."""
-    import numpy
-
-    if not feedback or not vectors:
-        return {}
-    query_vector = numpy.array(question, numpy.float32)
-    query_vector = query_vector + _FEEDBACK_WEIGHT * numpy.mean(
-        [numpy.frombuffer(vector, "<f4") for vector in feedback], axis=0
-    )
-    rows = numpy.frombuffer(b"".join(vectors.values()), "<f4").reshape(len(vectors), -1)
-    scores = rows @ (query_vector / numpy.linalg.norm(query_vector)).astype(numpy.float32)
-    return dict(zip(vectors, scores.tolist(), strict=True))

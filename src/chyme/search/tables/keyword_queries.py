@@ -248,6 +248,19 @@ def files_that_meet(db: Connection, where: Condition, limit: int = -1) -> list[i
     return [file_id for (file_id,) in rows]
 
 
+def among(db: Connection, file_ids: Collection[int], where: Condition) -> list[int]:
+    """Those of these files that are visible and meet the condition."""
+    rows = db.execute(
+        f"""
+        SELECT shelf.file_id
+          FROM json_each(:file_ids) AS wanted CROSS JOIN shelf ON shelf.file_id = wanted.value
+         WHERE {where.sql}
+        """,
+        {**where.values, "file_ids": json.dumps(list(file_ids))},
+    )
+    return [file_id for (file_id,) in rows]
+
+
 def count_matching(db: Connection, expression: str, where: Condition, limit: int) -> tuple[int, bool]:
     """How many visible files match, reading no more than `limit` passages; and whether that is exact."""
     rows, examined = db.execute(
@@ -273,6 +286,12 @@ def count_matching_passages(db: Connection, expression: str, limit: int = -1) ->
         {"asked": expression, "most": limit},
     ).fetchone()
     return int(row[0])
+
+
+def matching_passages(db: Connection, expression: str, limit: int) -> list[int]:
+    """The ids of up to `limit` passages that match, lowest first."""
+    rows = db.execute("SELECT rowid FROM passage_fts WHERE passage_fts MATCH ? LIMIT ?", (expression, limit))
+    return [id_ for (id_,) in rows]
 
 
 def frequency(db: Connection, expression: str, limit: int = -1) -> tuple[int, int]:

@@ -141,6 +141,19 @@ def by_id(db: Connection, ids: Collection[int]) -> dict[int, tuple[int, Passage]
     return {id_: (file_id, from_row(rest)) for id_, file_id, *rest in rows}
 
 
+def first_of_files(db: Connection, file_ids: Collection[int], digester: str, count: int) -> dict[int, int]:
+    """The ids of the first passages of each of these files, at most `count` of one, with their files."""
+    rows = db.execute(
+        """
+        SELECT passages.id, passages.file_id
+          FROM json_each(:files) AS wanted
+         CROSS JOIN passages ON passages.file_id = wanted.value AND passages.digester = :digester AND ordinal < :count
+        """,
+        {"files": json.dumps(list(file_ids)), "digester": digester, "count": count},
+    )
+    return dict(rows.fetchall())
+
+
 def to_row(passage: Passage, ordinal: int) -> tuple[object, ...]:
     """The values of PASSAGE_COLUMNS."""
     place = passage.place

@@ -173,6 +173,23 @@ def vectors_by_id(db: Connection, ids: Collection[int]) -> dict[int, bytes]:
     return dict(rows)
 
 
+def first_of_files(
+    db: Connection, embedder_id: int, file_ids: Collection[int], count: int
+) -> list[tuple[int, int, bytes]]:
+    """The embedder's first passages of each of these files, at most `count` of one: id, file and vector."""
+    return db.execute(
+        """
+        SELECT semantic_passages.id, semantic_passages.file_id, vectors.vector
+          FROM json_each(:files) AS wanted
+         CROSS JOIN semantic_passages
+            ON semantic_passages.file_id = wanted.value AND semantic_passages.embedder_id = :embedder
+           AND semantic_passages.ordinal < :count
+         CROSS JOIN vectors ON vectors.id = semantic_passages.id
+        """,
+        {"files": json.dumps(list(file_ids)), "embedder": embedder_id, "count": count},
+    ).fetchall()
+
+
 def of_file(db: Connection, file_id: int, embedder_id: int) -> list[tuple[int, Passage, bytes]]:
     """This embedder's ids, passages and vectors of a file, in order."""
     rows = db.execute(

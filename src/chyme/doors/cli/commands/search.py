@@ -102,8 +102,8 @@ def _print_hit(hit: Mapping[str, Any]) -> None:
         line += click.style(f"  {place}", fg="cyan")
     if hit["title"] and hit["title"] != hit["path"].rpartition("/")[2]:
         line += click.style(f"  {printable(hit['title'])}", dim=True)
-    if hit["why"] == ["meaning"]:
-        line += click.style("  by meaning", fg="magenta")
+    if not {"words", "name", "filter"}.intersection(hit["why"]):
+        line += click.style(f"  by {printable(', '.join(hit['why']))}", fg="magenta")
     click.echo(line, color=_color())
     if hit["snippet"]:
         click.echo("    " + _highlight(hit["snippet"], hit["marks"]), color=_color())
