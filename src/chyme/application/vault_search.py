@@ -64,7 +64,7 @@ class VaultSearch:
             self.pusher = Pusher(database, self.engines, clock, private if remote else None)
         index: Index = RemoteIndex(database.read, local, self.engines) if self.engines else local
         self.query_embedder = create_query_embedder(settings, ledger)
-        self.search = Search(database.read, index, self.query_embedder, form_of)
+        self.search = Search(database.read, index, self.query_embedder, form_of, picture_embedder(settings))
 
     def prepare(self) -> None:
         """Before digesting: request files that only another embedder has read again."""

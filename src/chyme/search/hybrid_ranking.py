@@ -80,9 +80,13 @@ def _moved_cosines(
     feedback_vectors = [known[best_passages[file.file_id][0]] for file in best]
     moved = feedback.move_question(meaning.vector, list(zip(feedback_vectors, weights, strict=True)))
     nearness = feedback.best_of_files(feedback.cosines(moved, known), owners)
-    by_tag = {file.file_id: file.near.score for file in first if file.near is not None and file.near.tag is not None}
+    otherwise_near = {
+        file.file_id: file.near.score
+        for file in first
+        if file.near is not None and (file.near.tag is not None or file.near.pictured)
+    }
     cosines = {file.file_id: nearness[file.file_id][1] for file in first if file.file_id in nearness}
-    return cosines | {file_id: max(score, cosines.get(file_id, score)) for file_id, score in by_tag.items()}
+    return cosines | {file_id: max(score, cosines.get(file_id, score)) for file_id, score in otherwise_near.items()}
 
 
 def _shared_words(

@@ -13,6 +13,7 @@ from chyme.model import Form
 from chyme.search.hits import FormOf, hits_of
 from chyme.search.hybrid_ranking import Meaning, rank_by_both
 from chyme.search.index import Index, KeywordMatches
+from chyme.search.near_pictures import add_pictures, pictures_near
 from chyme.search.query.conditions import conditions_of
 from chyme.search.query.corrections import Corrections, find_corrections
 from chyme.search.query.long_questions import choose_rarest
@@ -74,8 +75,11 @@ class Search:
         index: Index,
         query_embedder: QueryEmbedder | None = None,
         form_of: FormOf = lambda _output: Form.DATA,
+        picture_model: str | None = None,
     ) -> None:
+        """`picture_model`: the model that compares pictures with words, if there is one."""
         self._form_of = form_of
+        self._picture_model = picture_model
         self._read = read
         self._index = index
         self._query_embedder = query_embedder
@@ -169,7 +173,7 @@ class Search:
         found = set(keyword_queries.files_that_meet(db, with_words))
         if meaning is not None:
             nearest, _ = nearest_passages(self._index, meaning.vector, meaning.embedder, where, meaning.floor)
-            near = self._near_files(db, nearest, where, meaning)
+            near = self._near_files(db, query, nearest, where, meaning)
             found.update(file.file_id for file in near[: fusion.DEPTH])
         return sorted(found)
 
@@ -251,7 +255,7 @@ class Search:
                 [_keyword_file(file) for file in by_words.files[page]], by_words.total, by_words.exact, by_words.notes
             )
         nearest, complete = nearest_passages(self._index, meaning.vector, meaning.embedder, where, meaning.floor)
-        near = self._near_files(db, nearest, where, meaning)
+        near = self._near_files(db, query, nearest, where, meaning)
         if mode == "meaning":
             found = _meaning_page(near, page, complete)
         else:
@@ -260,11 +264,15 @@ class Search:
         return replace(found, exact=False, notes=(*found.notes, note)) if note else found
 
     def _near_files(
-        self, db: Connection, nearest: Sequence[Match], where: Condition, meaning: Meaning
+        self, db: Connection, query: Query, nearest: Sequence[Match], where: Condition, meaning: Meaning
     ) -> list[fusion.NearFile]:
-        """Files by their nearest passage or their nearest tag, best first."""
+        """Files by their nearest passage, by their nearest tag or, of pictures, by what they show, best first."""
         tagged = self._tag_meanings.files_near(db, meaning.vector, meaning.embedder, where)
-        return add_tagged(fusion.near_files(nearest), tagged, meaning.floor)
+        near = add_tagged(fusion.near_files(nearest), tagged, meaning.floor)
+        if self._picture_model is None or self._query_embedder is None:
+            return near
+        pictures = pictures_near(*(db, self._index, self._query_embedder, self._picture_model), query.question, where)
+        return add_pictures(near, pictures, meaning.floor)
 
     def _find_by_both(
         self,

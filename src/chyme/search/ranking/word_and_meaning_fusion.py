@@ -29,6 +29,7 @@ class NearFile:
     score: float
     passages: tuple[int, ...]
     tag: str | None = None  # its tag that is near to the question
+    pictured: bool = False  # it is a picture that shows what the question asks for
 
 
 @dataclass(frozen=True, slots=True)
