@@ -11,6 +11,7 @@ import pytest
 from chyme.documents.properties.reader import Properties
 from chyme.model import Place
 from chyme.text.sized_lines import SizedLine, lines_of_scan
+from chyme.text.titles import heading_title
 from chyme.understanding.classification.source_text import read_source_text
 from chyme.understanding.titles.candidates import MIN_CONFIDENCE, find_titles
 
@@ -752,3 +753,28 @@ def test_lines_that_run_askew_are_not_taken_for_large_ones() -> None:
     lines = lines_of_scan(content, places)
     assert [found.text for found in lines] == [heading, line]
     assert lines[0].size > 1.5 * lines[1].size
+
+
+def test_the_lines_of_a_page_that_lies_on_its_side_are_measured_across() -> None:
+    rows = ("Summer Regatta", "the boats leave the old pier at nine", "and come back before the tide turns again")
+    content, places, at, left = "\n".join(rows), [], 0, 0.9
+    for row in rows:
+        width = 0.05 if row == rows[0] else 0.02
+        places.append(Place(at, at + len(row), page=1, box=(left - width, 0.1, left, 0.8)))
+        at, left = at + len(row) + 1, left - 1.4 * width
+    lines = lines_of_scan(content, places)
+    assert [line.size for line in lines] == pytest.approx([0.05, 0.02, 0.02])
+    assert lines[0].top < lines[1].top < lines[2].top
+
+
+def test_a_table_of_years_is_called_by_what_stands_above_its_first_column() -> None:
+    text = (
+        "| Profit and loss account | 2015 | 2016 | 2017 |\n|---|---|---|---|\n"
+        + "| Sale of boats | 12 | 14 | 9 |\n" * 4
+    )
+    assert of_text(text, "scan0001.pdf", PDF) == "Profit and loss account"
+
+
+def test_a_comment_in_a_block_of_code_is_no_heading() -> None:
+    assert heading_title("```sh\n# install it\nmake\n```\n\n# Care of boats\n") == "Care of boats"
+    assert heading_title("```sh\n# install it\nmake\n") is None

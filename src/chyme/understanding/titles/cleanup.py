@@ -128,11 +128,11 @@ def to_normal_case(line: str, text: str) -> str:
         nonlocal first
         word, plain = match[0], match[0].casefold()
         is_first, first = first, False
-        if line[match.start() - 1 : match.start()] == "(" and len(word) < 5 and plain not in known:
+        if line[match.start() - 1 : match.start()] == "(" and len(word) < 4:
             return word  # an abbreviation
         if plain in shown and not is_first:
             return shown[plain]
-        if len(word) == 1 and plain not in "aeoyà":
+        if len(word) == 1 and (plain not in "aeoyà" or line[match.end() : match.end() + 1] == "."):
             return word  # an initial
         if plain in small and len(word) < 5:
             return word.capitalize() if is_first else word.lower()

@@ -66,6 +66,7 @@ def titles_by_size(lines: Sequence[SizedLine], where: str) -> Iterator[Title]:
         confidence -= (0.25 if exact else 0.4) * (
             len(text) < 6 or (words == 1 and not names_kind(text) and len(text) < 12)
         )
+        confidence -= 0.2 * (len(text) < 4)
         confidence -= 0.4 * (bool(before) and is_company(before[-1]) and not ends_with_kind(text))  # its motto
         confidence -= 0.25 * is_torn(text) + 0.2 * (run[0].top > _LOW) + 0.15 * text.endswith((".", ","))
         confidence -= 0.05 * is_only_kind(text)
