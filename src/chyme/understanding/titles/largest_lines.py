@@ -25,7 +25,7 @@ from chyme.understanding.titles.possible_title import Title, complete_kind, join
 _LARGE, _VERY_LARGE = 1.15, 1.5  # of the size of the running text
 _LARGE_SCANNED = 1.35
 _SAME, _SAME_SCANNED = 0.9, 0.72  # smallest share of the larger of two sizes that are the same
-_ALIKE, _ALIKE_SCANNED = 0.97, 0.85  # share of the largest size from which on the first of two titles counts
+_ALIKE, _ALIKE_SCANNED = 0.97, 0.75  # share of the largest size from which on the first of two titles counts
 _GAP, _GAP_SCANNED = 2.6, 3.2  # from one line of a title to the next, in sizes
 _PARAGRAPH_GAP = 1.9  # from one line to the next, in sizes, where a paragraph ends
 _NUMBERED = re.compile(r"\d{1,2}(?:\.\d{1,2})*\.?\s+\D")  # the heading of a section
