@@ -688,6 +688,11 @@ PROSE = "\n\nThe committee looked at the accounts and found them in order. It th
         ("```\nmake install\n```\n\nHow to install the tide gauge", "How to install the tide gauge"),
         ("PROTOKOLL\n\n3. Mai 2022\n\nAnwesend waren alle.", "Protokoll, 3. Mai 2022"),
         ("TOWN COUNCIL\n\nAGENDA\n\nMay 4, 2022", "Town Council – Agenda, May 4, 2022"),
+        ("# Care of boats Care of boats", "Care of boats"),
+        (
+            "|  |  |\n|---|---|\n| **Notice of sale** |  |\n| **Office** | Harbour |\n| **Clerk** | Ada |",
+            "Notice of sale",
+        ),
         ("Table of contents\n\nPage 1 of 3\n\nCare of wooden boats", "Care of wooden boats"),
         ("the rest of a sentence from another page\n\nCare of wooden boats", "Care of wooden boats"),
     ],

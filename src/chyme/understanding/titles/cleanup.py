@@ -17,6 +17,7 @@ from chyme.text.word_lists import WordList
 from chyme.understanding.classification.result import TITLE_LENGTH
 
 _BEGINNING = 20_000  # characters of the text in which the words of a title are looked up
+_TWICE = 6  # characters of a title that was read twice
 _NAME_LENGTH = 60  # characters of a company's name
 _LEADERS = re.compile(
     r"(?:\s*[._·…]{3,}\s*\d*|\s+(?:page|seite|p\.|s\.)\s*\d{1,4}(?:\s*(?:of|von|/)\s*\d{1,4})?)$", re.I
@@ -102,6 +103,9 @@ def clean_title(text: str, around: str, site: str = "") -> str:
     if site and len(line) > len(site) + 8 and line.casefold().endswith(site.casefold()):
         line = line[: -len(site)].rstrip(" |-–—·:»")
     line = line.strip(" \t*_#|=~^<>·•-–—").rstrip(":;,")
+    half = len(line) // 2
+    if half > _TWICE and line[:half] == line[half + 1 :] and line[half] == " ":
+        line = line[:half]  # printed over itself, as a shadow
     return shorten_text(to_normal_case(line, around), TITLE_LENGTH)
 
 

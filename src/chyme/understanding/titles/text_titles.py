@@ -38,7 +38,7 @@ from chyme.understanding.titles.line_roles import (
     names_kind,
 )
 from chyme.understanding.titles.possible_title import Title, complete_kind, join_title_lines
-from chyme.understanding.titles.sheet_titles import sheet_titles
+from chyme.understanding.titles.sheet_titles import cell_titles, sheet_titles
 
 _OPENING_LENGTH = 90  # characters of the first sentence when it serves as a title
 _CAPITALS = 4  # letters of a line in capitals that may be a part of a title
@@ -84,6 +84,8 @@ def titles_from_text(source: SourceText, mime: str) -> Iterator[Title]:
         yield from sheet_titles(source.text[:BEGINNING], source.where)
         return
     lines = _without_code(first_lines(source.text))
+    if lines and lines[0].startswith("|"):
+        yield from cell_titles(source.text[:BEGINNING], source.where)
     printed = paragraphs_of(source.front)
     shown = printed or lines
     yield from titles_by_size(source.front, source.where)
