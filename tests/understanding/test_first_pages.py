@@ -688,6 +688,7 @@ PROSE = "\n\nThe committee looked at the accounts and found them in order. It th
         ("```\nmake install\n```\n\nHow to install the tide gauge", "How to install the tide gauge"),
         ("PROTOKOLL\n\n3. Mai 2022\n\nAnwesend waren alle.", "Protokoll, 3. Mai 2022"),
         ("TOWN COUNCIL\n\nAGENDA\n\nMay 4, 2022", "Town Council – Agenda, May 4, 2022"),
+        ("Ada Byron\n\n# Experience\n\nHarbour master", "Ada Byron"),
         ("# Care of boats Care of boats", "Care of boats"),
         (
             "|  |  |\n|---|---|\n| **Notice of sale** |  |\n| **Office** | Harbour |\n| **Clerk** | Ada |",
@@ -710,6 +711,7 @@ def test_a_text_is_called_by_the_lines_that_name_the_work(text: str, title: str)
             "Mooring fees by season",
         ),
         ("## Mooring fees\n\n| Season | Boats |\n| --- | --- |\n| 2020 | 12 |\n", "Mooring fees"),
+        ("## Income\n\n| A | B |\n|---|---|\n| 1 | 2 |\n\n## Costs\n\n| A | B |\n|---|---|\n| 1 | 2 |\n", "fees 2020"),
         ("## Sheet1\n\n| Season | Boats |\n| --- | --- |\n| 2020 | 12 |\n", "fees 2020"),
         ("## Data\n\n| Season | Boats |\n| --- | --- |\n| 2020 | 12 |\n", "fees 2020"),
         (
