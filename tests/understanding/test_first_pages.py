@@ -7,6 +7,7 @@ shape that the converters produce.
 from __future__ import annotations
 
 import pytest
+from growth import grows_linearly
 
 from chyme.documents.properties.reader import Properties
 from chyme.model import Place
@@ -785,3 +786,27 @@ def test_a_table_of_years_is_called_by_what_stands_above_its_first_column() -> N
 def test_a_comment_in_a_block_of_code_is_no_heading() -> None:
     assert heading_title("```sh\n# install it\nmake\n```\n\n# Care of boats\n") == "Care of boats"
     assert heading_title("```sh\n# install it\nmake\n") is None
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "A BILL to be cited as the A ",
+        "Case 1 v. ",
+        "| a 2020 ",
+        "In re ",
+        "Re: Dear ",
+        "Total 1.00 cash ",
+        "(",
+        "of the ",
+        "1 ",
+        "Form 1 ",
+    ],
+)
+def test_hostile_text_costs_no_more_than_its_length(piece: str) -> None:
+    def read(count: int) -> None:
+        text = "Congress court plaintiff docket " + piece * count
+        lines = tuple(SizedLine((piece * 100)[:300], 0.02, number / 100) for number in range(100))
+        find_titles(read_source_text({"doc-to-markdown": text}, Properties(front=lines)), "a.pdf", PDF)
+
+    assert grows_linearly(read, 20_000)
