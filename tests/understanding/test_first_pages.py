@@ -7,10 +7,12 @@ shape that the converters produce.
 from __future__ import annotations
 
 import pytest
+from growth import grows_linearly
 
 from chyme.documents.properties.reader import Properties
 from chyme.model import Place
 from chyme.text.sized_lines import SizedLine, lines_of_scan
+from chyme.text.titles import heading_title
 from chyme.understanding.classification.source_text import read_source_text
 from chyme.understanding.titles.candidates import MIN_CONFIDENCE, find_titles
 
@@ -687,6 +689,12 @@ PROSE = "\n\nThe committee looked at the accounts and found them in order. It th
         ("```\nmake install\n```\n\nHow to install the tide gauge", "How to install the tide gauge"),
         ("PROTOKOLL\n\n3. Mai 2022\n\nAnwesend waren alle.", "Protokoll, 3. Mai 2022"),
         ("TOWN COUNCIL\n\nAGENDA\n\nMay 4, 2022", "Town Council – Agenda, May 4, 2022"),
+        ("Ada Byron\n\n# Experience\n\nHarbour master", "Ada Byron"),
+        ("# Care of boats Care of boats", "Care of boats"),
+        (
+            "|  |  |\n|---|---|\n| **Notice of sale** |  |\n| **Office** | Harbour |\n| **Clerk** | Ada |",
+            "Notice of sale",
+        ),
         ("Table of contents\n\nPage 1 of 3\n\nCare of wooden boats", "Care of wooden boats"),
         ("the rest of a sentence from another page\n\nCare of wooden boats", "Care of wooden boats"),
     ],
@@ -704,6 +712,7 @@ def test_a_text_is_called_by_the_lines_that_name_the_work(text: str, title: str)
             "Mooring fees by season",
         ),
         ("## Mooring fees\n\n| Season | Boats |\n| --- | --- |\n| 2020 | 12 |\n", "Mooring fees"),
+        ("## Income\n\n| A | B |\n|---|---|\n| 1 | 2 |\n\n## Costs\n\n| A | B |\n|---|---|\n| 1 | 2 |\n", "fees 2020"),
         ("## Sheet1\n\n| Season | Boats |\n| --- | --- |\n| 2020 | 12 |\n", "fees 2020"),
         ("## Data\n\n| Season | Boats |\n| --- | --- |\n| 2020 | 12 |\n", "fees 2020"),
         (
@@ -752,3 +761,52 @@ def test_lines_that_run_askew_are_not_taken_for_large_ones() -> None:
     lines = lines_of_scan(content, places)
     assert [found.text for found in lines] == [heading, line]
     assert lines[0].size > 1.5 * lines[1].size
+
+
+def test_the_lines_of_a_page_that_lies_on_its_side_are_measured_across() -> None:
+    rows = ("Summer Regatta", "the boats leave the old pier at nine", "and come back before the tide turns again")
+    content, places, at, left = "\n".join(rows), [], 0, 0.9
+    for row in rows:
+        width = 0.05 if row == rows[0] else 0.02
+        places.append(Place(at, at + len(row), page=1, box=(left - width, 0.1, left, 0.8)))
+        at, left = at + len(row) + 1, left - 1.4 * width
+    lines = lines_of_scan(content, places)
+    assert [line.size for line in lines] == pytest.approx([0.05, 0.02, 0.02])
+    assert lines[0].top < lines[1].top < lines[2].top
+
+
+def test_a_table_of_years_is_called_by_what_stands_above_its_first_column() -> None:
+    text = (
+        "| Profit and loss account | 2015 | 2016 | 2017 |\n|---|---|---|---|\n"
+        + "| Sale of boats | 12 | 14 | 9 |\n" * 4
+    )
+    assert of_text(text, "scan0001.pdf", PDF) == "Profit and loss account"
+
+
+def test_a_comment_in_a_block_of_code_is_no_heading() -> None:
+    assert heading_title("```sh\n# install it\nmake\n```\n\n# Care of boats\n") == "Care of boats"
+    assert heading_title("```sh\n# install it\nmake\n") is None
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "A BILL to be cited as the A ",
+        "Case 1 v. ",
+        "| a 2020 ",
+        "In re ",
+        "Re: Dear ",
+        "Total 1.00 cash ",
+        "(",
+        "of the ",
+        "1 ",
+        "Form 1 ",
+    ],
+)
+def test_hostile_text_costs_no_more_than_its_length(piece: str) -> None:
+    def read(count: int) -> None:
+        text = "Congress court plaintiff docket " + piece * count
+        lines = tuple(SizedLine((piece * 100)[:300], 0.02, number / 100) for number in range(100))
+        find_titles(read_source_text({"doc-to-markdown": text}, Properties(front=lines)), "a.pdf", PDF)
+
+    assert grows_linearly(read, 20_000)

@@ -186,6 +186,14 @@ def test_words_that_any_text_has_do_not_support_a_title(title: str, language: st
     assert merge_with_rules(answer, question, "wordy").title == "Call the plumber"
 
 
+@pytest.mark.parametrize("language", ["pl", None])
+def test_small_words_of_any_listed_language_do_not_support_a_title(language: str | None) -> None:
+    rules = Classification("Anruf", language=language, confidence={"language": 0.9})
+    question = ModelQuestion("note.md", "Der Klempner kommt wieder, weil die Wanne noch tropft.", "file", SEEN, rules)
+    assert "not in the text" in (AnswerCheck(question)(ModelAnswer("Winterreifen wieder noch weil")) or "")
+    assert "not in the text" not in (AnswerCheck(question)(ModelAnswer("Klempner wieder noch weil")) or "")
+
+
 @pytest.mark.parametrize("title", ["Dripping kitchen tap", "Plumbers", "Price report", "Call the plumber"])
 def test_a_telling_word_or_several_general_ones_support_a_title_in_any_language(title: str) -> None:
     for language in ("en", "pl", None):

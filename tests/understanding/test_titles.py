@@ -144,6 +144,12 @@ def test_the_name_of_the_site_behind_a_bar_goes() -> None:
     assert best(PROSE, "How to bake bread | The Daily Oven", "a.html", HTML) == "How to bake bread"
 
 
+def test_the_name_of_the_site_behind_a_dash_goes_if_the_headline_is_in_the_text() -> None:
+    text = f"# How to bake bread\n\n{PROSE}"
+    assert best(text, "How to bake bread - The Daily Oven", "a.html", HTML) == "How to bake bread"
+    assert best(PROSE, "How to bake bread - in an oven", "a.html", HTML) == "How to bake bread - in an oven"
+
+
 def test_a_spreadsheet_is_called_by_the_line_above_its_table() -> None:
     text = "## Sheet1\n\n|  |  |\n| --- | --- |\n| Ducks per year |  |\n| Year | Ducks |\n" + "| 2020 | 135 |\n" * 3
     assert best(text, name="book1.xlsx", mime="application/vnd.ms-excel") == "Ducks per year"

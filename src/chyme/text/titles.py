@@ -6,14 +6,15 @@ import json
 import re
 
 _HEADING = re.compile(r"^#{1,2}[ \t]+(\S.*?)[ \t#]*$", re.MULTILINE)
+_CODE = re.compile(r"^(`{3,}|~{3,}).*?(?:^\1[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
 _MARKUP = re.compile(r"[*_`]+|!?\[([^\]]*)\]\([^)]*\)")
 TITLE_WITHIN = 4000  # characters at the top of a text
 TITLE_LENGTH = 200
 
 
 def heading_title(markdown: str | None) -> str | None:
-    """The first heading near the top of a text, without its markup."""
-    found = _HEADING.search(markdown[:TITLE_WITHIN]) if markdown else None
+    """The first heading near the top of a text, without its markup; not a comment in a block of code."""
+    found = _HEADING.search(_CODE.sub("", markdown[:TITLE_WITHIN])) if markdown else None
     if found is None:
         return None
     return clean_title(_MARKUP.sub(lambda m: m[1] or "", found[1]))

@@ -34,6 +34,7 @@ _MAIL = ("message/rfc822", "application/vnd.ms-outlook")
 _FROM_NAME = 0.35  # the file name, if a person chose it
 _EXPLICIT = 0.95  # written where a title belongs: used even if it is "test"
 _NAME = "name"
+_DASH = re.compile(r"\s[-–—·:]\s(?=[^-–—·:]{2,40}$)")  # before the last part
 _UNNAMED = re.compile(r"^[\s(\[]*(?:no subject|kein betreff|none|empty)?[\s)\]]*$", re.IGNORECASE)
 _SITE = re.compile(r"(?<=\w{3})\W?(?:\s[|»]\s[^|»]{2,40}){1,3}$")
 
@@ -84,12 +85,19 @@ def _from_properties(source: SourceText, mime: str, stem: str) -> Iterator[Title
     elif metadata.where == "properties" and source.text and not _occurs_in(title, source.text):
         confidence -= 0.25 if mime not in ("text/html", "application/epub+zip") else 0.1
     if mime == "text/html" or metadata.where == "url-metadata":
-        title = _SITE.sub("", title)
+        title = _without_site(_SITE.sub("", title), source.text)
     if word_count(title) == 1 and mime != "application/epub+zip" and not IDEOGRAPH.search(title):
         confidence -= 0.2
     if metadata.where == "properties" and (is_issuing_body(title) or is_no_title(title)):
         confidence -= 0.3
     yield Title(title, confidence, metadata.where, metadata.title)
+
+
+def _without_site(title: str, text: str) -> str:
+    """The title without the name of the site after a dash, if the rest of it is in the text and the whole is not."""
+    headline = _DASH.split(title)[0]
+    is_shorter = headline != title and word_count(headline) > 1
+    return headline if is_shorter and _occurs_in(headline, text) and not _occurs_in(title, text) else title
 
 
 def _occurs_in(title: str, text: str) -> bool:

@@ -17,6 +17,7 @@ from chyme.text.word_lists import WordList
 from chyme.understanding.classification.result import TITLE_LENGTH
 
 _BEGINNING = 20_000  # characters of the text in which the words of a title are looked up
+_TWICE = 6  # characters of a title that was read twice
 _NAME_LENGTH = 60  # characters of a company's name
 _LEADERS = re.compile(
     r"(?:\s*[._·…]{3,}\s*\d*|\s+(?:page|seite|p\.|s\.)\s*\d{1,4}(?:\s*(?:of|von|/)\s*\d{1,4})?)$", re.I
@@ -102,6 +103,9 @@ def clean_title(text: str, around: str, site: str = "") -> str:
     if site and len(line) > len(site) + 8 and line.casefold().endswith(site.casefold()):
         line = line[: -len(site)].rstrip(" |-–—·:»")
     line = line.strip(" \t*_#|=~^<>·•-–—").rstrip(":;,")
+    half = len(line) // 2
+    if half > _TWICE and line[:half] == line[half + 1 :] and line[half] == " ":
+        line = line[:half]  # printed over itself, as a shadow
     return shorten_text(to_normal_case(line, around), TITLE_LENGTH)
 
 
@@ -128,11 +132,11 @@ def to_normal_case(line: str, text: str) -> str:
         nonlocal first
         word, plain = match[0], match[0].casefold()
         is_first, first = first, False
-        if line[match.start() - 1 : match.start()] == "(" and len(word) < 5 and plain not in known:
+        if line[match.start() - 1 : match.start()] == "(" and len(word) < 4:
             return word  # an abbreviation
         if plain in shown and not is_first:
             return shown[plain]
-        if len(word) == 1 and plain not in "aeoyà":
+        if len(word) == 1 and (plain not in "aeoyà" or line[match.end() : match.end() + 1] == "."):
             return word  # an initial
         if plain in small and len(word) < 5:
             return word.capitalize() if is_first else word.lower()

@@ -25,7 +25,7 @@ from chyme.understanding.titles.possible_title import Title, complete_kind, join
 _LARGE, _VERY_LARGE = 1.15, 1.5  # of the size of the running text
 _LARGE_SCANNED = 1.35
 _SAME, _SAME_SCANNED = 0.9, 0.72  # smallest share of the larger of two sizes that are the same
-_ALIKE, _ALIKE_SCANNED = 0.97, 0.85  # share of the largest size from which on the first of two titles counts
+_ALIKE, _ALIKE_SCANNED = 0.97, 0.75  # share of the largest size from which on the first of two titles counts
 _GAP, _GAP_SCANNED = 2.6, 3.2  # from one line of a title to the next, in sizes
 _PARAGRAPH_GAP = 1.9  # from one line to the next, in sizes, where a paragraph ends
 _NUMBERED = re.compile(r"\d{1,2}(?:\.\d{1,2})*\.?\s+\D")  # the heading of a section
@@ -66,6 +66,7 @@ def titles_by_size(lines: Sequence[SizedLine], where: str) -> Iterator[Title]:
         confidence -= (0.25 if exact else 0.4) * (
             len(text) < 6 or (words == 1 and not names_kind(text) and len(text) < 12)
         )
+        confidence -= 0.2 * (len(text) < 4)
         confidence -= 0.4 * (bool(before) and is_company(before[-1]) and not ends_with_kind(text))  # its motto
         confidence -= 0.25 * is_torn(text) + 0.2 * (run[0].top > _LOW) + 0.15 * text.endswith((".", ","))
         confidence -= 0.05 * is_only_kind(text)

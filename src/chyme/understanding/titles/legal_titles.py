@@ -206,7 +206,7 @@ def _clean_party(lines: Sequence[str]) -> str:
             (at for sign in ("; ", ", and ", " and ", ", ") if 5 < (at := name.find(sign)) < _PARTY_LENGTH), default=0
         )
         name = f"{name[:cut]} et al." if cut else " ".join(name[:_PARTY_LENGTH].split()[:-1])
-    name = f"{name}." if name.casefold().endswith("et al") else name
+    name = f"{name}." if name.casefold().endswith((" al", " inc", " corp", " co", " ltd")) else name
     return name if any(map(str.isalpha, name)) else ""
 
 

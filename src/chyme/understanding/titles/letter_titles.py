@@ -103,7 +103,7 @@ def titles_of_bill(lines: Sequence[str], where: str) -> Iterator[Title]:
     number = next((at for at, plain in enumerate(plains) if _BILL.match(plain)), None)
     if number is not None:
         sender = sender_in(plains[:_FIRST_LINES])
-        text = complete_kind(plains[number], (), plains[number + 1 : number + 3])
+        text = complete_kind(_calm_number(plains[number]), (), plains[number + 1 : number + 3])
         yield Title(f"{text} – {sender}" if sender and sender not in text else text, 0.86, where, plains[number])
 
 
@@ -116,11 +116,17 @@ def titles_of_receipt(lines: Sequence[str], text: str, where: str) -> Iterator[T
     ]
     sender = sender_in(plains) or next((plain for plain in plains if _may_send(plain)), "")
     if sender:
-        numbered = next((plain for plain in plains if _BILL.match(plain)), "")
+        numbered = _calm_number(next((plain for plain in plains if _BILL.match(plain)), ""))
         found = _RECEIPT_KIND.search(text)
         kind = numbered or (" ".join(found[0].split()).capitalize() if found else "Receipt")
         plain = _REGISTRATION.sub("", sender)
         yield Title(f"{kind} – {to_normal_case(plain, plain.lower())}", 0.91, where, sender)
+
+
+def _calm_number(line: str) -> str:
+    """`INVOICE #: R12` as `Invoice R12`."""
+    word, _, rest = " ".join(re.split(r"[\s#:]+", line)).partition(" ")
+    return f"{word.capitalize()} {rest}".strip()
 
 
 def _may_send(line: str) -> bool:

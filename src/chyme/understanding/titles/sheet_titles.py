@@ -28,11 +28,12 @@ def sheet_titles(text: str, where: str) -> Iterator[Title]:
     """The titles in a workbook's markdown, a heading and a table for each sheet."""
     lines = text.split("\n")
     names = [match[1].strip() for line in lines[:4000] if (match := _HEADING.match(line))]
-    yield from _cell_title(_first_rows(lines), where)
+    yield from cell_titles(text, where)
     telling = [name for name in names if not _is_general(name)]
     if telling and telling[0] == names[0]:
         plain = name_to_words(telling[0])
-        yield Title(plain, (0.5 if len(names) == 1 else 0.42) - 0.04 * (" " not in plain), where, telling[0])
+        part = 0.09 * (" " not in plain)  # one word for one of several sheets says less than the file's name
+        yield Title(plain, 0.5 if len(names) == 1 else 0.42 - part, where, telling[0])
 
 
 def _is_general(name: str) -> bool:
@@ -59,7 +60,9 @@ def _first_rows(lines: Sequence[str]) -> list[list[str]]:
     return rows
 
 
-def _cell_title(rows: Sequence[Sequence[str]], where: str) -> Iterator[Title]:
+def cell_titles(text: str, where: str) -> Iterator[Title]:
+    """The cells that stand alone in the first rows of a table, as in forms and workbooks."""
+    rows = _first_rows(text.split("\n"))
     alone: list[str] = []
     for row in rows[:_ROWS_ABOVE]:
         filled = list(dict.fromkeys(cell for cell in row if cell))

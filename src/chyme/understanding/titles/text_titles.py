@@ -38,10 +38,12 @@ from chyme.understanding.titles.line_roles import (
     names_kind,
 )
 from chyme.understanding.titles.possible_title import Title, complete_kind, join_title_lines
-from chyme.understanding.titles.sheet_titles import sheet_titles
+from chyme.understanding.titles.sheet_titles import cell_titles, sheet_titles
 
 _OPENING_LENGTH = 90  # characters of the first sentence when it serves as a title
 _CAPITALS = 4  # letters of a line in capitals that may be a part of a title
+# A table's first row: what it is about, and years.
+_YEARS_ROW = re.compile(r"\|\s*([^|\n]*[^\W\d_]{3}[^|\n]*)\|((?:\s*[^|\n]{0,12}\d{2,4}[^|\n]{0,6}\|){2,})\s*(?:\n|$)")
 MBOX = "application/mbox"
 _WRAPPED = 60  # characters from which on a line was probably wrapped
 _FIRST_LINES = 12  # first lines that may be a title without being marked as one
@@ -82,6 +84,8 @@ def titles_from_text(source: SourceText, mime: str) -> Iterator[Title]:
         yield from sheet_titles(source.text[:BEGINNING], source.where)
         return
     lines = _without_code(first_lines(source.text))
+    if lines and lines[0].startswith("|"):
+        yield from cell_titles(source.text[:BEGINNING], source.where)
     printed = paragraphs_of(source.front)
     shown = printed or lines
     yield from titles_by_size(source.front, source.where)
@@ -206,7 +210,7 @@ def _from_line(rank: int, number: int, lines: Sequence[str], where: str, mime: s
         + 0.15 * (words > 16)
         + 0.3 * bool(_ENDED.search(plain) and _SENTENCES.search(plain))
     )
-    confidence -= _GENERAL_HEADING * is_issuing_body(plain)
+    confidence -= _GENERAL_HEADING * is_issuing_body(plain) + 0.25 * (words > 3 and _ends_open(plain))
     confidence += 0.1 * ((1 < words < 16 or is_only_kind(plain)) and names_kind(plain) and not _ENDED.search(plain))
     before = [plain_line(other) for other in lines[max(0, number - 2) : number] if other]
     after = [plain_line(other) for other in lines[number + 1 : number + 6] if other]
@@ -217,12 +221,17 @@ def _continues(line: str, following: str) -> bool:
     """Whether a title takes two lines: the first ends with a small word, or both are in capitals."""
     if not following or len(line) + len(following) > 120 or _NO_TITLE.search(following) or is_no_title(following):
         return False
-    last = line.rpartition(" ")[2].lower()
-    ends_open = " " in line and (last in function_words("en") or last in function_words("de"))
+    ends_open = _ends_open(line)
     if is_issuing_body(line) and not ends_open:
         return False
     in_capitals = line.isupper() and following.isupper() and min(map(_count_letters, (line, following))) >= _CAPITALS
     return ends_open or (in_capitals and not is_issuing_body(following) and not is_company(following))
+
+
+def _ends_open(line: str) -> bool:
+    """Whether a line ends with a small word, so that it goes on."""
+    last = line.rpartition(" ")[2].lower()
+    return " " in line and (last in function_words("en") or last in function_words("de"))
 
 
 def _count_letters(line: str) -> int:
@@ -238,6 +247,9 @@ def titles_from_table(source: SourceText, mime: str) -> Iterator[Title]:
     )
     if table is None:
         return
+    above = _YEARS_ROW.match(source.text.lstrip()[:600])
+    if above and is_year_or_period(above[2].split("|")[0]):
+        yield Title(above[1].strip(), 0.5, source.where, above[1].strip())
     if table.caption and not is_no_title(table.caption):
         yield Title(table.caption, 0.6, source.where, table.caption)
     if len(table.names) > 1:
