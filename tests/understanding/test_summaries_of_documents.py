@@ -6,7 +6,10 @@ import pytest
 
 from chyme.understanding.classification.source_text import read_source_text
 from chyme.understanding.classification.summary_sentence import choose_sentence
+from chyme.understanding.summaries.candidates import Candidate
 from chyme.understanding.summaries.facts import DocumentFacts
+from chyme.understanding.summaries.mails import written_text
+from chyme.understanding.summaries.weighing import weigh_sentences
 
 PDF, HTML, MAIL = "application/pdf", "text/html", "message/rfc822"
 SLIDES = "application/vnd.openxmlformats-officedocument.presentationml.presentation"
@@ -484,7 +487,9 @@ BOOK = """# Winter on the Varn
 
 ## The ice road
 
-It was cold that year in the house by the river.
+The winter on the Varn was cold that year, and in the house by the river the stove burned day and night for all of us.
+
+## Works cited
 
 ## Spring
 """
@@ -669,6 +674,28 @@ def test_a_recording_without_a_sentence_is_described_by_its_topics() -> None:
 
     assert found is not None
     assert found.text == "A recording about bread, ovens."
+
+
+def test_quotes_between_the_lines_and_signatures_are_not_what_the_writer_wrote() -> None:
+    text = (
+        "> When does the scaffolding come?\nIt comes on 20 April, as far as I know today.\n> And the slates?\n"
+        "They come in May from Varn.\n-- \nAda Winter\nWinter Architects\n"
+    )
+    assert written_text(text).split("\n") == [
+        "It comes on 20 April, as far as I know today.",
+        "They come in May from Varn.",
+    ]
+    closed = "The slates come in May from the quarry in Varn.\n\nBest regards\nAda Winter, who builds all roofs\n"
+    assert written_text(closed).strip() == "The slates come in May from the quarry in Varn."
+
+
+def test_a_clear_purpose_outweighs_only_half_of_a_reference_to_the_sentence_before() -> None:
+    texts = ["We propose a new roof for the chapel.", "However, we propose a new roof for the chapel."]
+    candidates = [Candidate(text, "", True, 30, False, "") for text in texts]
+    plain, referring = weigh_sentences([candidates[0]], None, "en") + weigh_sentences([candidates[1]], None, "en")
+    unclear = weigh_sentences([Candidate("However, the chapel has a new roof.", "", True, 30, False, "")], None, "en")
+
+    assert unclear[0] < referring < plain
 
 
 def test_a_mailbox_is_described_by_its_subjects() -> None:

@@ -15,7 +15,7 @@ from chyme.text.unspaced_scripts import RUNS
 from chyme.text.word_lists import WordList
 from chyme.understanding.titles.cleanup import same_words
 
-MAX_CANDIDATES = 90  # sentences that are weighed
+MAX_CANDIDATES = 60  # sentences that are weighed
 _MAX_BLOCKS = 1_500  # blocks that are read
 _MAX_CHARS = 40_000  # characters of the blocks that are read
 _MAX_JOINED = 3_000  # characters of a paragraph joined from torn pieces

@@ -67,7 +67,7 @@ def describe_minutes(source: SourceText, facts: DocumentFacts) -> Composed | Non
     named = title if title and _MINUTES.search(title) else f"Minutes called {quote_name(title)}" if title else "Minutes"
     day = "" if re.search(r"\b\d{4}\b", title or "") else name_day(facts.day)
     found = _headings(source, facts) or _ITEM_LINE.findall(source.text[:_MINUTES_HEAD])
-    subjects = [name.strip() for name in found if not _formalities().is_in(plain_words(name))]
+    subjects = [name.strip() for name in found if not _formalities().groups_in(plain_words(name))]
     parts = f": {join_names(subjects, '; ')}" if subjects else ""
     return Composed(end_sentence(f"{named}{day}{parts}"), 0.6 if subjects else 0.4)
 
@@ -98,7 +98,7 @@ def _describe_list(source: SourceText, facts: DocumentFacts) -> Composed | None:
     """`A document of 6 June 2023 called “Council meeting”: Playground fence; Summer fair.`"""
     items = [block.text.rstrip(".;,") for block in source.blocks[:100] if block.sort is BlockType.ITEM]
     prose = sum(len(block.text) for block in source.blocks[:100] if block.sort is BlockType.PARAGRAPH)
-    short = [item for item in items if len(item) <= _NAME_LENGTH and not _formalities().is_in(plain_words(item))]
+    short = [item for item in items if len(item) <= _NAME_LENGTH and not _formalities().groups_in(plain_words(item))]
     is_readable = all(len(_LETTER.findall(item)) > 0.6 * len(item) for item in short[:_MAX_NAMED])
     if (
         len(items) < _MIN_FIELDS
@@ -195,4 +195,4 @@ def _headings(source: SourceText, facts: DocumentFacts) -> list[str]:
 
 @cache
 def _formalities() -> PhraseList:
-    return PhraseList(_PARTS.phrases("formalities"))
+    return PhraseList({"formalities": _PARTS.phrases("formalities")})

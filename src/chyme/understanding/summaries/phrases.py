@@ -12,34 +12,44 @@ _FIRST_UNSPACED = "\u1100"  # scripts from here on have no spaces before a phras
 
 
 class PhraseList:
-    """Phrases in lower case. A phrase is found where it begins with a word; its last word may go on."""
+    """Phrases in lower case, in groups. A phrase is found where it begins with a word; its last word may go on."""
 
-    def __init__(self, phrases: Iterable[str]) -> None:
-        spaced: defaultdict[str, list[str]] = defaultdict(list)
-        unspaced: list[str] = []
-        for phrase in phrases:
-            (unspaced if phrase[0] >= _FIRST_UNSPACED else spaced[phrase[:_KEY]]).append(phrase)
-        self._spaced: Mapping[str, Sequence[str]] = dict(spaced)
+    def __init__(self, groups: Mapping[str, Iterable[str]]) -> None:
+        spaced: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)
+        unspaced: list[tuple[str, str]] = []
+        for group, phrases in groups.items():
+            for phrase in phrases:
+                row = (phrase, group)
+                (unspaced if phrase[0] >= _FIRST_UNSPACED else spaced[phrase[:_KEY]]).append(row)
+        self._spaced: Mapping[str, Sequence[tuple[str, str]]] = dict(spaced)
         self._unspaced = tuple(unspaced)
-        self._short = frozenset(phrase for phrases in spaced.values() for phrase in phrases if len(phrase) < _KEY)
 
-    def begins(self, plain: str) -> bool:
-        """Whether a sentence in that form begins with one of the phrases."""
-        phrases = self._spaced.get(plain[:_KEY], ())
-        if any(plain.startswith(phrase) and plain[len(phrase) : len(phrase) + 1] in ("", " ") for phrase in phrases):
-            return True
-        first = plain.partition(" ")[0]
-        return (len(first) < _KEY and first in self._short) or plain.startswith(self._unspaced)
-
-    def is_in(self, plain: str) -> bool:
-        """Whether a sentence, in the form that `plain_words` gives it, contains one of the phrases."""
+    def groups_in(self, plain: str) -> set[str]:
+        """The groups of the phrases that a sentence contains, in the form that `plain_words` gives it."""
+        found: set[str] = set()
         start = 0
         while start >= 0:
-            phrases = self._spaced.get(plain[start : start + _KEY], ())
-            if any(plain.startswith(phrase, start) for phrase in phrases):
-                return True
+            for phrase, group in self._spaced.get(plain[start : start + _KEY], ()):
+                if plain.startswith(phrase, start):
+                    found.add(group)
             start = plain.find(" ", start) + 1 or -1
-        return not plain.isascii() and any(phrase in plain for phrase in self._unspaced)
+        if not plain.isascii():
+            found.update(group for phrase, group in self._unspaced if phrase in plain)
+        return found
+
+    def groups_at_start(self, plain: str) -> set[str]:
+        """The groups of the phrases, as whole words, that a sentence in that form begins with."""
+        first = plain.partition(" ")[0]
+        rows = self._spaced.get(plain[:_KEY] if len(first) >= _KEY else first, ())
+        if len(first) < _KEY:
+            rows = [*rows, *self._spaced.get(plain[:_KEY], ())]  # "in fact" is kept below "in "
+        found = {
+            group
+            for phrase, group in rows
+            if plain.startswith(phrase) and plain[len(phrase) : len(phrase) + 1] in ("", " ")
+        }
+        found.update(group for phrase, group in self._unspaced if plain.startswith(phrase))
+        return found
 
 
 def plain_words(sentence: str) -> str:

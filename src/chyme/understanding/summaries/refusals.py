@@ -60,6 +60,7 @@ _ODD_WORD = re.compile(
     r"[a-z]{2}[A-Z]{2}|[a-z][A-Z][a-z]+[A-Z]|\d[a-z]\d|[a-z]\d[a-z]|[^\W\d_][|\\~^][^\W\d_]|[¬¦§¶]{2}"
 )
 _REFUSED, _FILLER = WordList(__package__, "refused_phrases"), WordList(__package__, "filler_text")
+_OWN_SUBJECTS = frozenset({"web", "place"})  # "This privacy policy explains …" may speak of them
 _LANGUAGES = ("en", "de", "fr", "es", "it", "nl", "pt")  # whose function words are known
 _NOUN_CAPITALS = ("de", "lb")  # languages that write nouns with a capital
 
@@ -97,9 +98,8 @@ def is_complete(sentence: str, names: frozenset[str] = frozenset()) -> bool:
 
 def has_refused_phrase(sentence: str) -> bool:
     """Whether it is a notice: of a mail, a licence or a web page, or it only points elsewhere."""
-    plain = plain_words(sentence)
-    sections = ("mail", "licence") if names_document(sentence) else ("mail", "licence", "web", "place")
-    return any(_refused_phrases(name).is_in(plain) for name in sections)
+    groups = _refused_phrases().groups_in(plain_words(sentence))
+    return bool(groups - _OWN_SUBJECTS if groups and names_document(sentence) else groups)
 
 
 def is_filler(text: str) -> bool:
@@ -109,8 +109,8 @@ def is_filler(text: str) -> bool:
 
 
 @cache
-def _refused_phrases(name: str) -> PhraseList:
-    return PhraseList(_REFUSED.phrases(name))
+def _refused_phrases() -> PhraseList:
+    return PhraseList(_REFUSED.sections)
 
 
 def _is_noise(sentence: str, words: int) -> bool:

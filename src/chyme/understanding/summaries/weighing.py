@@ -64,26 +64,33 @@ def _weigh(candidate: Candidate, number: int, shared: frozenset[str], title_term
     weight += purpose
     weight += 0.8 * bool(shared and _DEFINES.match(text))
     plain = plain_words(text[:_START_LENGTH])
-    if _starts("back").begins(plain) and not names_document(text) and not plain.startswith(_THIS_YEAR):
+    starts = _starts().groups_at_start(plain)
+    if "back" in starts and not names_document(text) and not plain.startswith(_THIS_YEAR):
         weight -= 1.0 if purpose >= _CLEAR_PURPOSE else 2.0
     weight -= text[:1].isdecimal()
-    is_address = _starts("address").begins(plain) or text.startswith(_QUOTATIONS)
-    return weight - 2.0 * is_question(text) - 0.6 * is_address - 1.5 * _starts("step").begins(plain)
+    is_address = "address" in starts or text.startswith(_QUOTATIONS)
+    return weight - 2.0 * is_question(text) - 0.6 * is_address - 1.5 * ("step" in starts)
 
 
 def purpose_weight(sentence: str) -> float:
     """How clearly a sentence says what the document is, does, asks for or decides."""
     plain = plain_words(sentence)
-    found = [weight for name, weight in _PURPOSE_WEIGHTS.items() if _purposes(name).is_in(plain)]
-    found += [_SPEECH_WEIGHT] if _purposes("speech").begins(plain) else []
+    found = [_PURPOSE_WEIGHTS[name] for name in _purposes().groups_in(plain) if name in _PURPOSE_WEIGHTS]
+    if plain.startswith(_spoken_openings()):
+        found.append(_SPEECH_WEIGHT)
     return max([*found, 2.0 if names_document(sentence) else 0.0])
 
 
 @cache
-def _purposes(name: str) -> PhraseList:
-    return PhraseList(_PURPOSES.phrases(name))
+def _purposes() -> PhraseList:
+    return PhraseList(_PURPOSES.sections)
 
 
 @cache
-def _starts(name: str) -> PhraseList:
-    return PhraseList(_STARTS.phrases(name))
+def _spoken_openings() -> tuple[str, ...]:
+    return tuple(_PURPOSES.sections["speech"])
+
+
+@cache
+def _starts() -> PhraseList:
+    return PhraseList(_STARTS.sections)
