@@ -118,8 +118,8 @@ def test_headers_and_parts_inside_a_form_are_text() -> None:
 
 def test_a_page_with_more_prose_than_its_longest_part_is_read_whole() -> None:
     notices = "".join(
-        f"<div class=box><h3>Notice {n}</h3><p>Meeting {n} is in hall {n}.</p><p>Bring chair {n}.</p></div>"
-        for n in range(120)
+        f"<div class='widget sidebar'><h3>Item {n}</h3><p>Meeting {n} is in hall {n}.</p><p>Bring chair {n}.</p></div>"
+        for n in range(80)
     )
     links = "".join(f"<a href='/{n}'>more {n}</a> " for n in range(5))
     text = read(f"<div class=story>{PROSE}</div>{notices}{links}")

@@ -19,7 +19,7 @@ SHORT_BASE = 2  # letters; a longer word has a footnote, not a power
 CONTEXT = 24  # characters before the digits by which they are found again
 _CLOSING = ".,;:!?\"'”’»"
 _CANDIDATE = re.compile(  # PDFium may put raised digits on a line of their own
-    rf"(?:[^\W\d_]|[{_CLOSING})\]]|(?<![\d.,])10)(?P<gap>[\x20\r\n]{{0,3}})"
+    rf"(?:[^\W\d_]|[{_CLOSING})\]]|(?<![\d.,])10)(?P<gap>(?:\x20?\r?\n)?)"
     rf"(?P<mark>[-−]?[1-9]\d{{0,2}}(?:,\x20?[1-9]\d{{0,2}}){{0,4}})(?=[{_CLOSING})\]·]|\s{{1,3}}[^\d\s]|\s*$)"
     r"|(?:^|\n)(?P<note>[1-9]\d{0,2})(?=[\r\n]{0,2}[^\W\d_])"
 )
