@@ -1,4 +1,4 @@
-"""What is easily lost in office documents reaches the text: raised letters, remarks, hidden cells, writing in pictures."""
+"""What is easily lost in office documents reaches the text: raised letters, remarks, hidden cells, pictures."""
 
 from __future__ import annotations
 
@@ -172,7 +172,8 @@ def test_rtf_keeps_raised_letters_and_tells_comments_and_deletions_apart() -> No
 
 
 def test_the_contents_page_of_a_book_is_left_out_unless_it_says_something_new() -> None:
-    nav = '<item id="n" href="n.xhtml" media-type="application/xhtml+xml" properties="nav"/></manifest><spine><itemref idref="n"/>'
+    item = '<item id="n" href="n.xhtml" media-type="application/xhtml+xml" properties="nav"/>'
+    nav = f'{item}</manifest><spine><itemref idref="n"/>'
     data = changed("office_book.epub", "c.opf", "</manifest><spine>", nav)
 
     def with_contents(*titles: str) -> bytes:
