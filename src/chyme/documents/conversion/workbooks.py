@@ -134,7 +134,7 @@ def _drawn(package: Package, part: str, tree: Element, pictures: PictureReader |
         elif tag == "blip" and pictures is not None:
             target = targets.get(attribute_of(element, "embed"), "")
             data = package.read(target) if is_picture(target) else None
-            found = pictures.read(data) if data else None
+            found = pictures.read_first(data) if data else None
             if found is not None:
                 yield found.markdown
 
