@@ -166,9 +166,13 @@ def test_slides_of_an_open_presentation_have_numbers_and_notes() -> None:
 
 def test_rtf_keeps_raised_letters_and_tells_comments_and_deletions_apart() -> None:
     text = converted("office_letter.rtf")
-    assert "The loft has 18 m²." in text
+    assert text.startswith("The loft has 18 m².\n")
     assert "> Bo Lind: Ask the thatcher" in text
     assert "> deleted: worn out" in text
+
+
+def test_a_book_keeps_raised_letters() -> None:
+    assert "It burned 9 cm³ of oil" in converted("office_book.epub")
 
 
 def test_the_contents_page_of_a_book_is_left_out_unless_it_says_something_new() -> None:
