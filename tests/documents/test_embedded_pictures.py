@@ -68,6 +68,13 @@ def test_a_picture_that_appears_again_is_read_once() -> None:
     assert typist.read_count == 1
 
 
+def test_the_same_writing_is_told_once_where_it_first_appears() -> None:
+    pictures = reader(ATypist())
+    assert pictures.read_first(picture()) is not None
+    assert pictures.read_first(picture()) is None
+    assert pictures.read_first(picture(40)) is None
+
+
 def test_a_picture_with_room_for_a_name_only_is_not_read() -> None:
     typist = ATypist(room=5.0)
     assert reader(typist).read(picture()) is None

@@ -18,7 +18,7 @@ _WORD = re.compile(r"[^\W\d_]+")
 _PAGES = (".xhtml", ".html", ".htm")
 _SCRIPT = re.compile(r"(<(su[pb])(?:\s[^<>]*)?>)([^<]+)(</\2>)")
 _IMAGE = re.compile(r"<(?:img\s[^<>]*?\bsrc|image\s[^<>]*?\bhref)=\"([^\"]+)\"[^<>]*>(?:\s*</ima?ge?>)?")
-_ANCHOR = re.compile(r"^(?:<a id=\"[^\"<>]*\"></a>\n+)+|<a id=\"[^\"<>]*\"></a>", re.MULTILINE)
+_ANCHOR = re.compile(r"<a id=\"[^\"<>]*\"></a>(\n*)")
 _INNER_LINK = re.compile(r"(?<![!\\])\[([^\[\]]{0,300})\]\(#[^()\s]{1,300}\)")
 _REFERENCE = re.compile(r"\(?(?:\d{1,4}|[a-z]|[*†‡§])\)?")
 
@@ -46,9 +46,12 @@ def _repeats(contents: str, pages: list[str]) -> bool:
     """Whether nearly all words of a table of contents are on the other pages; a sample of a book has only some."""
     words = set(_WORD.findall(_TAG.sub(" ", contents).lower()))
     count = len(words)
+    few = max(MAX_NEW, NEW_SHARE * count)
     for page in pages:
-        words.difference_update(_WORD.findall(page.lower()))
-    return len(words) <= max(MAX_NEW, NEW_SHARE * count)
+        if len(words) > few:
+            text = page.lower()
+            words = {word for word in words if word not in text}
+    return len(words) <= few
 
 
 def _contents_page(package: Package) -> str:
@@ -91,4 +94,10 @@ def drop_inner_links(markdown: str) -> str:
     """The text without anchors, and without the targets of links that lead to another place in the same document."""
     if "](#" in markdown:
         markdown = _INNER_LINK.sub(lambda link: f"[{link[1]}]" if _REFERENCE.fullmatch(link[1]) else link[1], markdown)
-    return _ANCHOR.sub("", markdown) if "<a id=" in markdown else markdown
+    return _ANCHOR.sub(_drop_anchor, markdown) if "<a id=" in markdown else markdown
+
+
+def _drop_anchor(anchor: re.Match[str]) -> str:
+    """Nothing in place of an anchor on a line of its own; the line breaks after any other stay."""
+    is_first = anchor.start() == 0 or anchor.string[anchor.start() - 1] in "\n>"
+    return "" if is_first else anchor[1]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterable
+from itertools import islice
 from xml.etree.ElementTree import Element
 
 from chyme.documents.conversion.zip_packages import Package, tag_of
@@ -164,12 +165,12 @@ def _text(element: Element) -> str:
 def charts_in(package: Package, known: str) -> list[str]:
     """Each chart as a small table, unless the surrounding text (`known`) already contains its words."""
     charts: list[str] = []
-    known_words = set(_WORD.findall(known.lower()))
-    for part in package.names:
-        if len(charts) >= MAX_CHARTS:
-            break
-        chart = chart_in(package, part)
-        if any(label not in known_words for label in _WORD.findall(chart.replace("---", "").lower())):
+    drawn = list(islice(filter(None, (chart_in(package, part) for part in package.names)), 4 * MAX_CHARTS))
+    known_words = set(_WORD.findall(known.lower())) if drawn else set()
+    for chart in drawn:
+        if len(charts) < MAX_CHARTS and any(
+            label not in known_words for label in _WORD.findall(chart.replace("---", "").lower())
+        ):
             charts.append(chart)
     return charts
 

@@ -71,6 +71,7 @@ class PictureReader:
         self._doubt = doubt
         self._clock = clock
         self._known: dict[bytes, PictureText | None] = {}
+        self._told: set[str] = set()
         self._pictures = self._pixels = self._left = 0
         self._seconds = 0.0
         self._unavailable = ""
@@ -81,6 +82,14 @@ class PictureReader:
         if key not in self._known:
             self._known[key] = self._read_within_budget(picture)
         return self._known[key]
+
+    def read_first(self, picture: bytes | Image.Image) -> PictureText | None:
+        """The same, but None if this text was returned here before: a sign on every slide is told on the first."""
+        found = self.read(picture)
+        if found is None or found.text in self._told:
+            return None
+        self._told.add(found.text)
+        return found
 
     def notes(self) -> tuple[str, ...]:
         """Notes about pictures that were not read, for people."""

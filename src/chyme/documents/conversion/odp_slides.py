@@ -54,7 +54,7 @@ def _blocks(
         elif tag == "image":
             part = posixpath.normpath(unquote(attribute_of(shape, "href")))
             data = package.read(part) if pictures is not None and is_picture(part) else None
-            found = pictures.read(data) if pictures is not None and data else None
+            found = pictures.read_first(data) if pictures is not None and data else None
             if found is not None:
                 yield found.markdown
         elif tag in ("title", "desc"):

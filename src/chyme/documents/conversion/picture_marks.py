@@ -35,8 +35,8 @@ class PictureMarks:
         if part in self.texts or len(self.texts) >= MAX_MARKS or not is_picture(part):
             return ""
         data = self.package.read(part)
-        found = self.reader.read(data) if data else None
-        if found is None or found.markdown in self.texts.values():
+        found = self.reader.read_first(data) if data else None
+        if found is None:
             return ""
         self.texts[part], self.plain[part] = found.markdown, found.text
         return f"⟦{self.nonce}:{len(self.texts) - 1}⟧"

@@ -174,7 +174,7 @@ def _picture(shape: Element, slide: _Slide) -> list[str]:
             continue
         part = slide.related.get(attribute_of(blip, "embed"), "")
         data = slide.package.read(part) if slide.pictures is not None and is_picture(part) else None
-        found = slide.pictures.read(data) if slide.pictures is not None and data else None
+        found = slide.pictures.read_first(data) if slide.pictures is not None and data else None
         if found is not None:
             blocks.append(found.markdown)
     return blocks

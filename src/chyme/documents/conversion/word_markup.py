@@ -13,6 +13,8 @@ from chyme.documents.conversion.raised_letters import lower_letters, raise_lette
 from chyme.documents.conversion.zip_packages import Package, tag_of
 
 MAX_DELETIONS, MAX_HEADERS = 500, 20
+USUAL_PART = "word/document.xml"
+_RUNNING = re.compile(r"word/(header|footer)\d*\.xml")
 _NOTES = ("word/footnotes.xml", "word/endnotes.xml")
 # Each repetition ends where its tag is closed or opened again, so that no text is looked through twice.
 _SCRIPT = re.compile(
@@ -57,8 +59,10 @@ def rewritten_parts(package: Package, pictures: PictureMarks | None) -> dict[str
 
 def main_part(package: Package) -> str:
     """The part that holds the text, whatever its name."""
+    if USUAL_PART in package.names:
+        return USUAL_PART
     targets = related_parts(package, "", "/officeDocument")
-    return next((part for part in targets.values() if part in package.names), "word/document.xml")
+    return next((part for part in targets.values() if part in package.names), USUAL_PART)
 
 
 def _rewrite_text(source: str) -> str:
@@ -146,24 +150,22 @@ def _deleted_by(name: str) -> str:
 
 def headers_and_footers(package: Package, known: str) -> list[str]:
     """Headers and footers with words that the text (`known`) does not have, each once; page numbers are left out."""
-    known_words = set(_WORD.findall(known.lower()))
+    running = [found for found in map(_RUNNING.fullmatch, package.names) if found]
+    known_words = set(_WORD.findall(known.lower())) if running else set()
     lines: dict[str, None] = {}
-    for kind in ("header", "footer"):
-        for part in related_parts(package, main_part(package), f"/{kind}").values():
-            tree = package.tree(part) if len(lines) < MAX_HEADERS else None
-            paragraphs = [element for element in tree.iter() if tag_of(element) == "p"] if tree is not None else []
-            for paragraph in paragraphs:
-                texts = "".join(
-                    element.text or "" if tag_of(element) == "t" else " "
-                    for element in paragraph.iter()
-                    if tag_of(element) in ("t", "tab", "br", "p")
-                )
-                words = _WORD.findall(texts.lower())
-                has_number = any(
-                    _PAGE_FIELD.search(element.text or "")
-                    for element in paragraph.iter()
-                    if tag_of(element) == "instrText"
-                )
-                if len(words) > 2 * has_number and any(word not in known_words for word in words):
-                    lines[f"{kind}: {' '.join(texts.split())}"] = None
+    for found in running[:MAX_HEADERS]:
+        kind, tree = found[1], package.tree(found[0])
+        paragraphs = [element for element in tree.iter() if tag_of(element) == "p"] if tree is not None else []
+        for paragraph in paragraphs:
+            texts = "".join(
+                element.text or "" if tag_of(element) == "t" else " "
+                for element in paragraph.iter()
+                if tag_of(element) in ("t", "tab", "br", "p")
+            )
+            words = _WORD.findall(texts.lower())
+            has_number = any(
+                _PAGE_FIELD.search(element.text or "") for element in paragraph.iter() if tag_of(element) == "instrText"
+            )
+            if len(words) > 2 * has_number and any(word not in known_words for word in words):
+                lines[f"{kind}: {' '.join(texts.split())}"] = None
     return [as_remark(line) for line in lines]

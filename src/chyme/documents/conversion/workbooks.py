@@ -14,6 +14,7 @@ from chyme.documents.conversion.embedded_pictures import PictureReader
 from chyme.documents.conversion.picture_marks import is_picture
 from chyme.documents.conversion.raised_letters import lower_letters, raise_letters
 from chyme.documents.conversion.zip_packages import Package, tag_of
+from chyme.text.word_lists import WordList
 
 WORKBOOK, STYLES, STRINGS = "xl/workbook.xml", "xl/styles.xml", "xl/sharedStrings.xml"
 MAX_SHEETS = 500
@@ -34,9 +35,7 @@ _BUILT_IN = {
     **dict.fromkeys((5, 6, 37, 38, 41, 42), "#,##0"),
     **dict.fromkeys((7, 8, 39, 40, 43, 44), "#,##0.00"),
 }
-_DEFAULT_NAME = re.compile(
-    r"(?:Sheet|Tabelle|Feuil|Hoja|Foglio|Blad|Planilha|Ark|Лист|Arkusz|工作表|Table)\s?\d*", re.IGNORECASE
-)
+_DEFAULT_NAMES = WordList(__package__, "sheet_names")
 _HEADING = re.compile(r"^## (.*)$", re.MULTILINE)
 _EMPTY_ROWS = re.compile(r"(?:^\|[ |]*\|\n){2,}(?=\|)", re.MULTILINE)
 
@@ -134,7 +133,7 @@ def _drawn(package: Package, part: str, tree: Element, pictures: PictureReader |
         elif tag == "blip" and pictures is not None:
             target = targets.get(attribute_of(element, "embed"), "")
             data = package.read(target) if is_picture(target) else None
-            found = pictures.read(data) if data else None
+            found = pictures.read_first(data) if data else None
             if found is not None:
                 yield found.markdown
 
@@ -156,7 +155,11 @@ def place_in_sheets(markdown: str, sheets: Sequence[Sheet], blocks: Sequence[Seq
         starts.append(headings[found][0] if found is not None else None)
         next_heading = found + 1 if found is not None else next_heading
     if len(sheets) == 1 and starts == [None]:
-        title = [] if _DEFAULT_NAME.fullmatch(sheets[0].name) else [f"## {sheets[0].name}"]
+        title = (
+            []
+            if sheets[0].name.rstrip(" 0123456789").casefold() in _DEFAULT_NAMES.words()
+            else [f"## {sheets[0].name}"]
+        )
         return "\n\n".join([*title, markdown.strip(), *blocks[0]]).strip()
     known = [start for start in starts if start is not None]
     if not known:
