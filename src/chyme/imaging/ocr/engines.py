@@ -140,10 +140,11 @@ def portable_fingerprint(settings: OcrSettings) -> str:
     """The same with the version of a program that is not ours; empty if it cannot be told."""
     from chyme.imaging.ocr.tesseract import installed_version, version_of_scripts
 
-    if settings.ocr_engine == "tesseract":
-        version = installed_version(settings.ocr_languages)
-        return f"{fingerprint(settings)}, {version}" if version else ""
-    return f"{fingerprint(settings)}, {version_of_scripts()}" if settings.ocr_scripts else fingerprint(settings)
+    if settings.ocr_engine != "tesseract" and not settings.ocr_scripts:
+        return fingerprint(settings)
+    is_tesseract = settings.ocr_engine == "tesseract"
+    version = installed_version(settings.ocr_languages) if is_tesseract else version_of_scripts()
+    return f"{fingerprint(settings)}, {version}" if version else ""
 
 
 @cache
