@@ -11,6 +11,8 @@ import pytest
 from chyme.application.app import App, open_app
 from chyme.application.doctor import doctor
 from chyme.application.settings import Settings, read_settings
+from chyme.application.vault_languages import count_languages, suggest_multilingual
+from chyme.core.files.vault_folder import STATE
 from chyme.core.store import vault_properties
 from chyme.errors import UsageError, VaultError
 
@@ -99,6 +101,42 @@ def test_the_doctor_names_every_engine_and_needs_no_vault(vault: Path) -> None:
     assert engines["PDF"].ok and engines["database"].ok
     assert all(engine.ok or engine.how for engine in engines.values())
     assert list(vault.iterdir()) == []
+
+
+def test_the_doctor_names_the_scripts_that_cannot_be_read_and_one_command(
+    vault: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", "/nonexistent")
+    (line,) = [engine for engine in doctor(vault, Settings()) if engine.capability == "other scripts in pictures"]
+    assert (line.engine, line.ok) == ("none; such writing is noted, not read", True)
+    assert "Cyrillic, Greek, Arabic, Hebrew, Devanagari, Korean and Thai" in line.how
+    assert "apt-get install tesseract-ocr tesseract-ocr-rus tesseract-ocr-ell tesseract-ocr-ara" in line.how
+    off = doctor(vault, Settings(ocr_scripts=False))
+    assert "other scripts in pictures" not in [engine.capability for engine in off]
+
+
+def test_the_doctor_counts_documents_in_languages_that_the_embedder_does_not_know(vault: Path) -> None:
+    for name in ("a", "b", "c", "d"):
+        (vault / f"{name}.txt").write_text("hello")
+    with open_app(vault) as app:
+        app.scan_and_settle()
+        app.database.write(
+            lambda db: db.executemany(
+                "UPDATE documents SET language = ? WHERE file_id = ?", [("ru", 1), ("ru", 2), ("th", 3), ("de", 4)]
+            )
+        )
+        open_vault = count_languages(app.state)
+    assert open_vault == {"ru": 2, "th": 1, "de": 1}
+    assert count_languages(vault / STATE) == open_vault
+    assert count_languages(vault) == {}
+
+
+def test_the_multilingual_embedder_is_offered_for_languages_it_knows_only() -> None:
+    told = suggest_multilingual({"th": 1, "ru": 1200, "de": 40, "en": 7, "he": 3}, is_fetched=False)
+    assert told.startswith("1,201 documents are in languages that it does not know (Russian 1,200, Thai 1)")
+    assert "run 'chyme weights multilingual' and set embedding_provider to multilingual" in told
+    assert "chyme weights" not in suggest_multilingual({"ko": 1}, is_fetched=True)
+    assert suggest_multilingual({"en": 900, "fr": 20, "he": 1}, is_fetched=False) == ""
 
 
 def test_only_outputs_whose_lane_has_changed_are_moved(vault: Path) -> None:

@@ -58,3 +58,11 @@ def test_in_markdown_a_printed_sign_makes_no_heading() -> None:
 
 def test_no_line_no_text() -> None:
     assert read() == PageText()
+
+
+def test_cells_and_columns_of_a_page_from_right_to_left_are_read_from_the_right() -> None:
+    price, item = at(0.1, "4860", 0.1), at(0.1, "שמן למנורה", 0.7)
+    found = read(price, item)
+    assert found.text == "שמן למנורה | 4860"
+    assert [(found.text[span.start : span.end], span.line) for span in found.spans] == [("שמן למנורה", 1), ("4860", 0)]
+    assert found.angle == 0.0

@@ -19,6 +19,9 @@ FONTS = Path("/usr/share/fonts/truetype")
 SERIF, SANS = FONTS / "dejavu/DejaVuSerif.ttf", FONTS / "dejavu/DejaVuSans.ttf"
 BOLD = FONTS / "dejavu/DejaVuSans-Bold.ttf"
 CHINESE_FONT = FONTS / "wqy/wqy-zenhei.ttc"
+FREE_SERIF = FONTS / "freefont/FreeSerif.ttf"
+ARABIC_FONT, HINDI_FONT = FONTS / "noto/NotoNaskhArabic-Regular.ttf", FONTS / "noto/NotoSansDevanagari-Regular.ttf"
+KOREAN_FONT = FONTS.parent / "opentype/noto/NotoSansCJK-Regular.ttc"
 PAGE = (1166, 1654)  # A5 at 200 dots per inch
 
 LETTER = [
@@ -73,6 +76,27 @@ CYRILLIC = [
     "и он горит, пока над гаванью не поднимется туман.",
     "Смотритель пишет время и ветер в журнал.",
 ]
+MIXED = [
+    "Invoice 2024-117 of the harbour office",
+    "Поставщик: кооператив «Северный маяк», Архангельск",
+    "Delivery of lamp oil and cotton wicks in April",
+    "Оплатить до пятнадцатого мая на счёт кооператива",
+    "Total amount due: 1,249.50 crowns",
+]
+GREEK = [
+    "Πρακτικά της συνεδρίασης στο λιμάνι",
+    "Ο φάρος ανάβει μία ώρα πριν από τη δύση του ήλιου.",
+    "Το λάδι κοστίζει 4860 δραχμές τον χρόνο.",
+]
+ARABIC = [
+    "محضر اجتماع لجنة الميناء",
+    "يضاء المصباح قبل غروب الشمس بساعة واحدة.",
+    "تبلغ تكلفة الزيت 4860 دينارا في السنة.",
+]
+HEBREW = ["פרוטוקול ישיבת ועד הנמל", "המגדלור נדלק שעה אחת לפני שקיעת השמש.", "השמן עולה 4860 שקלים בשנה."]
+HINDI = ["बंदरगाह समिति की बैठक", "दीपक सूर्यास्त से एक घंटा पहले जलाया जाता है।", "तेल का खर्च साल में 4860 रुपये है।"]
+KOREAN = ["항구 위원회 회의록", "등대의 불은 해가 지기 한 시간 전에 켠다.", "기름값은 일 년에 4860원이다."]
+THAI = ["รายงานการประชุมท่าเรือ", "ไฟประภาคารจุดก่อนพระอาทิตย์ตกหนึ่งชั่วโมง", "ค่าน้ำมันปีละ 4860 บาท"]
 SIGN = ["HOTEL", "Quetzalpension", "3 km"]
 SCANS = [
     ["# Minutes of the first evening", "We met in the boathouse and elected a treasurer.", "Nobody wanted the post."],
@@ -148,6 +172,24 @@ def cyrillic() -> tuple[Image.Image, list[str]]:
     for number, line in enumerate(CYRILLIC):
         draw.text((60, 60 + number * 76), line, 0, font(SANS, 32))
     return image, CYRILLIC
+
+
+def script(lines: list[str], path: Path, language: str | None = None, index: int = 0) -> tuple[Image.Image, list[str]]:
+    """Lines in one script; those that run from right to left end at the left."""
+    image, draw = paper((1160, 60 + 84 * len(lines)))
+    face = ImageFont.truetype(str(path), 34, index=index)
+    leftward = language in ("ar", "he")
+    for number, line in enumerate(lines):
+        draw.text(
+            (1100 if leftward else 60, 40 + number * 84),
+            line,
+            0,
+            face,
+            anchor="ra" if leftward else "la",
+            direction="rtl" if leftward else "ltr",
+            language=language,
+        )
+    return image, lines
 
 
 def table() -> tuple[Image.Image, list[str]]:
@@ -273,6 +315,13 @@ PICTURES: dict[str, tuple[Path, Callable[[], tuple[Image.Image, list[str]]]]] = 
     "table.png": (SANS, table),
     "chinese.png": (CHINESE_FONT, chinese),
     "cyrillic.png": (SANS, cyrillic),
+    "mixed_scripts.png": (SANS, lambda: script(MIXED, SANS)),
+    "greek.png": (SERIF, lambda: script(GREEK, SERIF)),
+    "arabic.png": (ARABIC_FONT, lambda: script(ARABIC, ARABIC_FONT, "ar")),
+    "hebrew.png": (FREE_SERIF, lambda: script(HEBREW, FREE_SERIF, "he")),
+    "devanagari.png": (HINDI_FONT, lambda: script(HINDI, HINDI_FONT, "hi")),
+    "korean.png": (KOREAN_FONT, lambda: script(KOREAN, KOREAN_FONT, "ko", 1)),
+    "thai.png": (FREE_SERIF, lambda: script(THAI, FREE_SERIF, "th")),
     "sign.jpg": (BOLD, scene),
 }
 

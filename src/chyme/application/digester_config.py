@@ -34,6 +34,7 @@ def config_of(settings: Settings) -> dict[str, Any]:
         "ocr": _pick(
             settings,
             *("ocr_engine", "ocr_threads", "ocr_side", "ocr_doubt", "ocr_pages", "ocr_seconds", "ocr_languages"),
+            "ocr_scripts",
         ),
         "pictures": {
             **_pick(settings, "image_bytes", "image_pixels"),

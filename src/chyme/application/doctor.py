@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sqlite3
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -19,6 +19,7 @@ from chyme.application.digester_config import (
     providers_of,
 )
 from chyme.application.settings import Settings, read_settings
+from chyme.application.vault_languages import count_languages, suggest_multilingual
 from chyme.core import clock
 from chyme.core.children.runner import isolation
 from chyme.core.files.vault_folder import STATE
@@ -26,6 +27,8 @@ from chyme.core.outbound.policy import policy_of
 from chyme.core.store.sqlite.database import refuse_network_file_system
 from chyme.documents.libreoffice.installation import office_program
 from chyme.errors import UsageError, VaultError
+from chyme.imaging.ocr.script_reader import ScriptReader
+from chyme.imaging.ocr.scripts import install_command, list_names, split_by_installed
 from chyme.models.local.model import LocalSettings
 from chyme.models.picture_models.folder import PictureModelSettings
 from chyme.models.weights.catalog import EMBEDDING, MULTILINGUAL, OBJECTS, SPEECH, VOICES, Weights
@@ -72,6 +75,7 @@ def doctor(root: Path, settings: Settings | None = None) -> list[Engine]:
     found += [
         _check_jpeg_xl(),
         _check_ocr(settings),
+        *_check_scripts(settings),
         _check_objects(settings),
         _check_captions(settings),
         _check_picture_search(settings),
@@ -81,7 +85,7 @@ def doctor(root: Path, settings: Settings | None = None) -> list[Engine]:
     found += [_check_speech(settings), _check_weights("who speaks", VOICES, settings), _check_language_model(settings)]
     found += [
         _check_weights("what tags mean", EMBEDDING, settings),
-        _check_embedder(settings),
+        _check_embedder(settings, root),
         _check_search_engine(settings),
     ]
     sqlite = sqlite3.sqlite_version
@@ -124,6 +128,16 @@ def _check_ocr(settings: Settings) -> Engine:
     return _check_package("words in pictures", "rapidocr")
 
 
+def _check_scripts(settings: Settings) -> list[Engine]:
+    """Check which scripts tesseract adds to those that the embedded engine knows."""
+    if settings.ocr_engine == "tesseract" or not settings.ocr_scripts:
+        return []
+    readable, missing = split_by_installed(ScriptReader(seconds=10.0).installed())
+    engine = f"tesseract: {list_names(readable)}" if readable else "none; such writing is noted, not read"
+    how = f"for {list_names(missing)} (Debian): {install_command(missing)}" if missing else ""
+    return [Engine("other scripts in pictures", engine, True, how)]
+
+
 def _check_objects(settings: Settings) -> Engine:
     if settings.vision_model:
         return Engine("objects", providers_of(settings)["vision"], True)
@@ -155,7 +169,7 @@ def _check_language_model(settings: Settings) -> Engine:
     return Engine(capability, "rules and statistics", True, how)
 
 
-def _check_embedder(settings: Settings) -> Engine:
+def _check_embedder(settings: Settings, root: Path) -> Engine:
     capability = "search by meaning"
     try:
         chosen = embedding_config(settings)["engine"]
@@ -163,7 +177,14 @@ def _check_embedder(settings: Settings) -> Engine:
         return Engine(capability, settings.embedding_provider, False, str(error))
     if chosen == OPENAI:
         return Engine(capability, providers_of(settings)["embedding"], True)
-    return _check_weights(capability, MULTILINGUAL if chosen == MULTILINGUAL.capability else EMBEDDING, settings)
+    if chosen == MULTILINGUAL.capability:
+        return _check_weights(capability, MULTILINGUAL, settings)
+    found = _check_weights(capability, EMBEDDING, settings)
+    if not found.ok:
+        return found
+    state = Path(settings.state_dir).expanduser() if settings.state_dir else root / STATE
+    is_fetched = path_of(MULTILINGUAL, settings.weights_dir) is not None
+    return replace(found, how=suggest_multilingual(count_languages(state), is_fetched))
 
 
 def _check_search_engine(settings: Settings) -> Engine:

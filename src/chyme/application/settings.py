@@ -113,6 +113,9 @@ class Settings:
     ocr_doubt: float = _setting(0.75, "Words in pictures read with less confidence (0 to 1) are marked `[?]`.")
     ocr_seconds: float = _setting(120.0, "How long tesseract may take for one picture.")
     ocr_languages: str = _setting("eng", "What tesseract reads, such as `deu+rus`; rapidocr needs no such hint.")
+    ocr_scripts: bool = _setting(
+        True, "Whether rapidocr has lines in other scripts read by tesseract, where that has a language for them."
+    )
     html_bytes: int = _setting(50 * 1024 * 1024, "Web pages larger than this are not read.")
     text_chars: int = _setting(10_000_000, "How much text of one document is kept; more is noted, not kept.")
     image_bytes: int = _setting(500 * 1024 * 1024, "Pictures larger than this are not read.")

@@ -19,3 +19,10 @@ def code_of(name: str) -> str | None:
     """`en` for en, EN, en-GB, eng and English; None when the language is not known here."""
     word = name.strip().casefold().replace("_", "-").partition("-")[0].strip()
     return word if word in _CODES.words() else _codes_by_name().get(word)
+
+
+@cache
+def name_of(code: str) -> str:
+    """`Russian` for ru; the code itself when its name is not known here."""
+    names = {first: names[0] for first, *names in map(str.split, _NAMES.sections[""])}
+    return names[code].capitalize() if code in names else code

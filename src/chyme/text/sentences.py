@@ -12,7 +12,7 @@ from chyme.model import Segment
 from chyme.text.stemmer import fold
 from chyme.text.unspaced_scripts import RUNS, normalize_run, split_pairs
 
-_END = re.compile(r"([.!?…]+)[\"'”»’)\]]{0,3}\s+(?=[\"'“„«¿¡(\[]{0,3}(\S))|[。！？]+[」』”]{0,2}")
+_END = re.compile(r"([.!?…؟]+)[\"'”»’)\]]{0,3}\s+(?=[\"'“„«¿¡(\[]{0,3}(\S))|[。！？।॥]+[」』”]{0,2}")
 _ABBREVIATIONS = "dr mr mrs ms prof st sr jr nr hr fr sra srta dott mme mlle vs no z.b d.h u.a e.g i.e bzw ca"
 _ABBREVIATED = frozenset(_ABBREVIATIONS.split())
 _MAX_WORDS, _BREAKABLE_WORDS = 60, 25  # text without full stops is cut after so many, or at a pause after so many

@@ -22,7 +22,7 @@ TRAVELS: Mapping[str, tuple[str, ...]] = {
         *("nesting", "pdf_pages", "html_bytes"),
         *("text_chars", "ocr_pages", "embedded_pictures", "embedded_pixels", "embedded_seconds"),
     ),
-    "ocr": ("ocr_engine", "ocr_side", "ocr_doubt", "ocr_pages", "ocr_seconds", "ocr_languages"),
+    "ocr": ("ocr_engine", "ocr_side", "ocr_doubt", "ocr_pages", "ocr_seconds", "ocr_languages", "ocr_scripts"),
     "pictures": ("image_bytes", "image_pixels", "preview", "thumbnail"),
     "pages": ("page_pixels", "image_pixels", "office_seconds", "thumbnail"),
     "detector": ("object_confidence",),

@@ -50,6 +50,12 @@ def state_of(db: Connection, file_id: int) -> tuple[str | None, bool]:
     return (row[0], row[1] == 1) if row else (None, False)
 
 
+def count_by_language(db: Connection) -> dict[str, int]:
+    """How many documents there are in each language that was detected."""
+    rows = db.execute("SELECT language, count(*) FROM documents WHERE language IS NOT NULL GROUP BY language")
+    return dict(rows.fetchall())
+
+
 def register(db: Connection, file_id: int, now: str) -> None:
     """Add a document for a new file."""
     db.execute(

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from PIL import Image
 
 ENGINES = ("rapidocr", "tesseract")
-NETWORKS = 2  # raise it when the same models, rewritten when they are loaded, read differently
+NETWORKS = 3  # raise it when the same models, rewritten when they are loaded, read differently
 FEW, NOTABLE = 2, 0.1  # regions, and their share of all; a few specks in much text are not worth mentioning
 
 
@@ -31,6 +31,7 @@ class OcrSettings:
     ocr_pages: int = 200  # pages of one multi-page picture that are read
     ocr_seconds: float = 120.0  # how long tesseract may take for one picture
     ocr_languages: str = "eng"  # the languages for tesseract, such as deu+rus; rapidocr needs no such hint
+    ocr_scripts: bool = True  # whether rapidocr has lines in other scripts read by tesseract, where that is installed
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +130,8 @@ def load_engine(settings: OcrSettings) -> OcrEngine:
     if settings.ocr_engine == "tesseract":
         return _tesseract(settings.ocr_languages, settings.ocr_seconds, settings.ocr_threads)
     if settings.ocr_engine == "rapidocr":
-        return _rapidocr(settings.ocr_threads, settings.ocr_side)
+        seconds = settings.ocr_seconds if settings.ocr_scripts else 0.0
+        return _rapidocr(settings.ocr_threads, settings.ocr_side, seconds)
     raise EngineUnavailable(f"ocr_engine is {settings.ocr_engine!r}; there are: {', '.join(ENGINES)}")
 
 
@@ -138,24 +140,27 @@ def fingerprint(settings: OcrSettings) -> str:
     if settings.ocr_engine == "tesseract":
         return f"tesseract {settings.ocr_languages} {settings.ocr_doubt}"
     versions = describe_versions("rapidocr", "onnxruntime")
-    return f"{settings.ocr_engine} {versions} bytes {NETWORKS} {settings.ocr_side} {settings.ocr_doubt}"
+    scripts = " scripts" * settings.ocr_scripts
+    return f"{settings.ocr_engine} {versions} bytes {NETWORKS} {settings.ocr_side} {settings.ocr_doubt}{scripts}"
 
 
 def portable_fingerprint(settings: OcrSettings) -> str:
     """The same with the version of a program that is not ours; empty if it cannot be told."""
-    if settings.ocr_engine != "tesseract":
-        return fingerprint(settings)
-    from chyme.imaging.ocr.tesseract import installed_version
+    from chyme.imaging.ocr.tesseract import installed_version, version_of_scripts
 
-    version = installed_version(settings.ocr_languages)
+    if settings.ocr_engine != "tesseract" and not settings.ocr_scripts:
+        return fingerprint(settings)
+    is_tesseract = settings.ocr_engine == "tesseract"
+    version = installed_version(settings.ocr_languages) if is_tesseract else version_of_scripts()
     return f"{fingerprint(settings)}, {version}" if version else ""
 
 
 @cache
-def _rapidocr(threads: int, side: int) -> OcrEngine:
+def _rapidocr(threads: int, side: int, script_seconds: float) -> OcrEngine:
     from chyme.imaging.ocr.rapidocr import RapidOcr
+    from chyme.imaging.ocr.script_reader import ScriptReader
 
-    return RapidOcr(threads, side)
+    return RapidOcr(threads, side, ScriptReader(script_seconds, threads) if script_seconds else None)
 
 
 @cache

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from chyme.imaging.ocr.engines import Line
-from chyme.imaging.ocr.reading_order import direction, gap, order_lines
+from chyme.imaging.ocr.reading_order import direction, gap, mirror, order_lines
+from chyme.imaging.ocr.scripts import is_right_to_left
 
 CELL = " | "  # between items side by side but apart, as in a table; not a word for the search
 APART = 0.5  # heights of space that separate two cells of one row
@@ -40,9 +41,12 @@ class PageText:
 def page_text(lines: Sequence[Line], aspect: float, doubt: float, markdown: bool = False) -> PageText:
     """The lines in reading order. Words below `doubt` carry a mark; words hyphenated at the end of a line are joined.
 
-    For Markdown, rows that happen to begin like a heading, a quotation or code are escaped.
+    Columns and cells of a page that is written from right to left are read in that order, too. For Markdown, rows that
+    happen to begin like a heading, a quotation or code are escaped.
     """
     quads = [line.quad for line in lines]
+    if is_right_to_left("".join(line.text for line in lines)):
+        quads = [mirror(quad) for quad in quads]
     texts = [mark_doubtful_words(line, doubt) for line in lines]
     out: list[str] = []
     spans: list[Span] = []
@@ -71,7 +75,8 @@ def page_text(lines: Sequence[Line], aspect: float, doubt: float, markdown: bool
                 spans.append(Span(length, length + len(texts[index]), index))
                 write(texts[index])
                 previous = index
-    return PageText("".join(out), tuple(spans), round(direction(quads, aspect), 1))
+    angle = direction([line.quad for line in lines], aspect)
+    return PageText("".join(out), tuple(spans), round(angle, 1))
 
 
 def mark_doubtful_words(line: Line, doubt: float) -> str:

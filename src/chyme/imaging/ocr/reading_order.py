@@ -92,6 +92,12 @@ def order_lines(quads: Sequence[Quad], aspect: float = 1.0) -> list[Paragraph]:
     return [paragraph for column in _split_columns(blocks, 0) for paragraph in _group_paragraphs(column)]
 
 
+def mirror(quad: Quad) -> Quad:
+    """The line on a page whose left and right were exchanged, so that what was read from the right comes first."""
+    (ax, ay), (bx, by), (cx, cy), (dx, dy) = quad
+    return (1 - bx, by), (1 - ax, ay), (1 - dx, dy), (1 - cx, cy)
+
+
 def gap(left: Quad, right: Quad, aspect: float = 1.0) -> float:
     """The space between two lines in one row, in heights of the left one."""
     height = math.hypot((left[3][0] - left[0][0]) * aspect, left[3][1] - left[0][1])

@@ -2,15 +2,9 @@
 
 from __future__ import annotations
 
-import ctypes
 import hashlib
 import io
-import os
-import re
-import shutil
-import signal
-import subprocess
-from collections.abc import Callable
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,16 +12,14 @@ from typing import TYPE_CHECKING
 from chyme.errors import EngineUnavailable, TimedOut, UnreadableFile
 from chyme.imaging.ocr.engines import Line, OcrResult, Word, bounding_box
 from chyme.imaging.ocr.reading_order import Quad
+from chyme.imaging.ocr.scripts import SCRIPTS, find_languages
+from chyme.imaging.ocr.tesseract_program import DETECTOR, TableWord, TesseractProgram
 
 if TYPE_CHECKING:
     from PIL import Image
 
-INSTALL_HINT = "install it with: apt install tesseract-ocr, or set ocr_engine to rapidocr"
-PR_SET_PDEATHSIG = 1
 WORTHLESS = 0.3
-SURE_OF_TURN = 2.0  # tesseract's own figure; below it guesses
-_FOLDER = re.compile(r'in "(.+)"')
-_ROTATE = re.compile(r"^Rotate: (\d+)$.*?^Orientation confidence: ([\d.]+)$", re.MULTILINE | re.DOTALL)
+WHOLE_PAGE = 3  # tesseract's number for: find the columns and lines of a page
 
 
 @cache
@@ -36,31 +28,39 @@ def installed_version(languages: str) -> str:
     tell."""
     try:
         engine = Tesseract(languages, seconds=10.0)
-        told = engine.version()
+        told, folder = engine.version(), Path(engine.data_folder())
     except (EngineUnavailable, TimedOut, UnreadableFile):
         return ""
-    folder = _FOLDER.search(engine.list_languages())
     digest = hashlib.sha256()
     for language in languages.split("+"):
         try:
-            digest.update((Path(folder[1] if folder else "") / f"{language}.traineddata").read_bytes())
+            digest.update((folder / f"{language}.traineddata").read_bytes())
         except OSError:
             return ""
     return f"{told} {digest.hexdigest()[:16]}"
 
 
-class Tesseract:
-    """Starts the program again for every picture; the program ends with this process."""
+@cache
+def version_of_scripts() -> str:
+    """The same for all languages that other scripts are read with; "no scripts" if there are none."""
+    try:
+        installed = set(TesseractProgram(10.0, 1).list_languages().split())
+    except (EngineUnavailable, TimedOut, UnreadableFile):
+        return "no scripts"
+    languages = sorted({name for script in SCRIPTS for name in find_languages(script, installed).split("+") if name})
+    if not languages:
+        return "no scripts"
+    detector = [DETECTOR] if DETECTOR in installed else []
+    return installed_version("+".join([*detector, *languages]))
+
+
+class Tesseract(TesseractProgram):
+    """Starts the program again for every picture."""
 
     name = "tesseract"
 
     def __init__(self, languages: str = "eng", seconds: float = 120.0, threads: int = 1) -> None:
-        program = shutil.which("tesseract")
-        if program is None:
-            raise EngineUnavailable(f"the program tesseract is not installed; {INSTALL_HINT}")
-        self._program = program
-        self._seconds = seconds
-        self._environment = {**os.environ, "OMP_THREAD_LIMIT": str(threads)}
+        super().__init__(seconds, threads)
         known = set(self.list_languages().split())
         # A language that tesseract lists itself cannot be an option in disguise.
         missing = [language for language in languages.split("+") if language not in known]
@@ -71,15 +71,7 @@ class Tesseract:
                 "or change ocr_languages"
             )
         self._languages = languages
-        self._can_detect_turn = "osd" in known
-
-    def version(self) -> str:
-        """Its own words for its version, and those of the libraries that it was built with."""
-        return " ".join(self._run(["--version"]).split())
-
-    def list_languages(self) -> str:
-        """The languages that are installed, after a line with their folder."""
-        return self._run(["--list-langs"])
+        self._can_detect_turn = DETECTOR in known
 
     @property
     def letters(self) -> str:
@@ -89,51 +81,13 @@ class Tesseract:
         grey = image.convert("L")
         turn = self._detect_turn(grey)
         upright = grey.rotate(-turn, expand=True) if turn else grey
-        table = self._run(["stdin", "stdout", "-l", self._languages, "--psm", "3", "tsv"], _encode_ppm(upright))
-        return _parse_table(table, upright.width, upright.height, turn // 90)
+        words = self.read_words(_encode_ppm(upright), self._languages, WHOLE_PAGE)
+        return _join_words(words, upright.width, upright.height, turn // 90)
 
     def _detect_turn(self, image: Image.Image) -> int:
         """By how many degrees, clockwise, the picture must be turned to be read."""
-        if not self._can_detect_turn:
-            return 0
-        try:
-            report = self._run(["stdin", "stdout", "-l", "osd", "--psm", "0"], _encode_ppm(image))
-        except UnreadableFile:
-            return 0  # too few letters to decide
-        match = _ROTATE.search(report)
-        return int(match[1]) % 360 if match and float(match[2]) >= SURE_OF_TURN else 0
-
-    def _run(self, arguments: list[str], data: bytes = b"") -> str:
-        try:
-            process = subprocess.run(
-                [self._program, *arguments],
-                input=data,
-                capture_output=True,
-                timeout=self._seconds,
-                env=self._environment,
-                preexec_fn=_die_with(os.getpid()),
-                check=False,
-            )
-        except subprocess.TimeoutExpired as error:
-            raise TimedOut(f"tesseract took more than {self._seconds:g} s; raise ocr_seconds") from error
-        except OSError as error:
-            raise EngineUnavailable(f"tesseract cannot be started ({error.strerror}); {INSTALL_HINT}") from error
-        if process.returncode != 0:
-            last_line = process.stderr.decode("utf-8", "replace").strip().splitlines()[-1:]
-            raise UnreadableFile(f"tesseract gave up ({' '.join(last_line)[:200]}); set ocr_engine to rapidocr")
-        return process.stdout.decode("utf-8", "replace")
-
-
-def _die_with(parent: int) -> Callable[[], None]:
-    """What the new process does first: it asks the kernel to kill it when its parent ends."""
-    libc = ctypes.CDLL(None, use_errno=True)
-
-    def bind() -> None:
-        libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-        if os.getppid() != parent:
-            os._exit(1)
-
-    return bind
+        detected = self.detect(_encode_ppm(image)) if self._can_detect_turn else None
+        return detected.turn if detected else 0
 
 
 def _encode_ppm(image: Image.Image) -> bytes:
@@ -142,15 +96,13 @@ def _encode_ppm(image: Image.Image) -> bytes:
     return out.getvalue()
 
 
-def _parse_table(table: str, width: int, height: int, quarters: int) -> OcrResult:
-    """Lines from tesseract's table: level, page, block, paragraph, line, word, box, confidence, text."""
+def _join_words(table: Iterable[TableWord], width: int, height: int, quarters: int) -> OcrResult:
+    """The lines of a page of this size in pixels."""
     rows: dict[tuple[str, ...], list[tuple[str, float, tuple[float, ...]]]] = {}
-    for row in table.splitlines()[1:]:
-        cells = row.split("\t")
-        if len(cells) == 12 and cells[0] == "5" and cells[11].strip():
-            left, top, across, down = (float(cell) for cell in cells[6:10])
-            box = left / width, top / height, (left + across) / width, (top + down) / height
-            rows.setdefault(tuple(cells[1:5]), []).append((cells[11].strip(), float(cells[10]) / 100, box))
+    for word in table:
+        left, top, right, bottom = word.box
+        box = left / width, top / height, right / width, bottom / height
+        rows.setdefault(word.line, []).append((word.text, word.confidence, box))
     lines: list[Line] = []
     unread = 0
     for words in rows.values():

@@ -1,0 +1,163 @@
+"""Lines in other scripts are read by tesseract, where it has a language for them; other pages never start it."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import Image
+
+from bench.ocr import cer
+from chyme.errors import EngineUnavailable, TimedOut
+from chyme.imaging.ocr.engines import OcrResult, OcrSettings, load_engine, portable_fingerprint, unread_note
+from chyme.imaging.ocr.page_text import page_text
+from chyme.imaging.ocr.rapidocr import RapidOcr
+from chyme.imaging.ocr.script_reader import Choice, ScriptReader
+from chyme.imaging.ocr.scripts import Script
+from chyme.imaging.ocr.tesseract_program import TesseractProgram
+
+pytestmark = pytest.mark.slow
+
+PAGES = Path(__file__).resolve().parents[1] / "samples" / "pages"
+
+
+def installed() -> frozenset[str]:
+    return ScriptReader().installed() if shutil.which("tesseract") else frozenset()
+
+
+def needs(language: str) -> pytest.MarkDecorator:
+    reason = f"tesseract is not installed with {language} (Debian: apt-get install tesseract-ocr-{language})"
+    return pytest.mark.skipif(language not in installed(), reason=reason)
+
+
+def picture(name: str) -> Image.Image:
+    with Image.open(PAGES / name) as image:
+        return image.convert("RGB")
+
+
+def text_of(reading: OcrResult, image: Image.Image) -> str:
+    return page_text(reading.lines, image.width / image.height, 0.0).text
+
+
+def truth_of(name: str) -> str:
+    return (PAGES / name).with_suffix(".txt").read_text(encoding="utf-8")
+
+
+SAMPLES = [
+    pytest.param(name, marks=needs(language))
+    for name, language in (
+        ("cyrillic.png", "rus"), ("greek.png", "ell"), ("arabic.png", "ara"), ("hebrew.png", "heb"),
+        ("devanagari.png", "hin"), ("korean.png", "kor"), ("thai.png", "tha"),
+    )
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_a_page_in_another_script_is_read(name: str) -> None:
+    image = picture(name)
+    reading = load_engine(OcrSettings()).read(image)
+    assert cer(text_of(reading, image), truth_of(name)) < 0.1
+    assert reading.unread == 0
+
+
+@needs("heb")
+def test_a_page_that_stands_on_its_head_is_read_with_its_boxes() -> None:
+    image = picture("hebrew.png")
+    turned = image.transpose(Image.Transpose.ROTATE_180)
+    reading = load_engine(OcrSettings()).read(turned)
+    assert cer(text_of(reading, turned), truth_of("hebrew.png")) < 0.1
+    heading = max(reading.lines, key=lambda line: line.box[1])
+    assert "פרוטוקול" in heading.text
+    first = next(word for word in heading.words if word.text == "פרוטוקול")
+    assert first.box[0] < 0.1  # it begins at the right of the page, which now is at the left
+
+
+@needs("rus")
+def test_only_the_lines_in_another_script_are_read_again() -> None:
+    image = picture("mixed_scripts.png")
+    alone = load_engine(OcrSettings(ocr_scripts=False)).read(image)
+    both = load_engine(OcrSettings()).read(image)
+    assert alone.unread == 2
+    assert set(alone.lines) < set(both.lines)
+    assert cer(text_of(both, image), truth_of("mixed_scripts.png")) < 0.02
+    payable = next(line for line in both.lines if "пятнадцатого" in line.text)
+    word = next(word for word in payable.words if word.text == "пятнадцатого")
+    assert payable.box[0] < word.box[0] < word.box[2] < payable.box[2]
+    assert payable.box[1] == pytest.approx(0.62, abs=0.08)
+
+
+class CountingReader(ScriptReader):
+    """Counts how often a script is looked for."""
+
+    asked = 0
+
+    def installed(self) -> frozenset[str]:
+        return frozenset({"rus", "ara", "osd"})
+
+    def choose(self, strips: Sequence[Any], tried: Iterable[Script] = ()) -> Choice | None:
+        self.asked += 1
+        return None
+
+
+@pytest.mark.parametrize("name", ["noisy.jpg", "accents.png", "chinese.png", "sign.jpg", "table.png"])
+def test_pages_in_known_scripts_do_not_start_tesseract(name: str) -> None:
+    reader = CountingReader()
+    RapidOcr(scripts=reader).read(picture(name))
+    assert reader.asked == 0
+
+
+def test_a_page_in_another_script_asks_once_and_stays_unread_where_none_is_found() -> None:
+    reader = CountingReader()
+    found = RapidOcr(scripts=reader).read(picture("cyrillic.png"))
+    assert reader.asked == 1
+    assert (found.lines, found.unread) == ((), 4)
+
+
+class FailingReader(CountingReader):
+    """Its tesseract is too slow."""
+
+    def choose(self, strips: Sequence[Any], tried: Iterable[Script] = ()) -> Choice | None:
+        raise TimedOut("tesseract took more than 1 s")
+
+
+def test_a_tesseract_that_fails_costs_only_the_lines_in_other_scripts() -> None:
+    found = RapidOcr(scripts=FailingReader()).read(picture("mixed_scripts.png"))
+    assert "Invoice 2024-117 of the harbour office" in [line.text for line in found.lines]
+    assert found.unread == 2
+
+
+def test_without_tesseract_unknown_letters_are_reported_with_the_command_that_adds_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("PATH", "/nonexistent")
+    engine = RapidOcr(scripts=ScriptReader())
+    found = engine.read(picture("cyrillic.png"))
+    note = unread_note(len(found.lines), found.unread, engine.letters)
+    assert note is not None
+    assert "4 regions look like writing" in note
+    assert "for Cyrillic, Greek" in note
+    assert "apt-get install tesseract-ocr tesseract-ocr-rus" in note
+
+
+def test_a_page_of_nonsense_is_reported_even_if_letters_were_read() -> None:
+    engine = RapidOcr()
+    found = engine.read(picture("hebrew.png"))
+    assert unread_note(len(found.lines), found.unread, engine.letters) is not None
+
+
+@needs("rus")
+def test_another_machine_reads_the_same_only_with_the_same_languages(monkeypatch: pytest.MonkeyPatch) -> None:
+    with_scripts = portable_fingerprint(OcrSettings())
+    assert "tesseract" in with_scripts
+    assert portable_fingerprint(OcrSettings(ocr_scripts=False)) != with_scripts
+
+
+@needs("rus")
+def test_the_program_says_what_it_reads_and_names_a_missing_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert Path(TesseractProgram(10.0, 1).data_folder()).is_dir()
+    monkeypatch.setenv("PATH", "/nonexistent")
+    with pytest.raises(EngineUnavailable, match="apt install tesseract-ocr"):
+        TesseractProgram(10.0, 1)
