@@ -90,7 +90,7 @@ class RapidOcr:
         """Width and height of each region that seems to contain text: a tenth of the work of reading it."""
         pixels = _to_pixels(image)
         small = _resize(pixels, min(1.0, GLANCE / max(pixels.shape[:2])))
-        return [_extent(region) for region in self._detector.find_regions(small)]
+        return [extent(region) for region in self._detector.find_regions(small)]
 
     def _read(self, image: Image.Image) -> OcrResult:
         pixels = _to_pixels(image)
