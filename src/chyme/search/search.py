@@ -19,7 +19,7 @@ from chyme.search.query.long_questions import choose_rarest
 from chyme.search.query.parser import Query, Term, apply_corrections, expression, parse
 from chyme.search.query.relaxation import format_filter, relaxations, without_each_filter
 from chyme.search.query.spelling import same_consonants
-from chyme.search.query_embedding.query_vectors import QueryEmbedder
+from chyme.search.query_embedding.query_vectors import QueryEmbedder, QueryVector
 from chyme.search.ranking import word_and_meaning_fusion as fusion
 from chyme.search.ranking.keyword_ranking import Match, RankedFile
 from chyme.search.ranking.near_tags import TagMeanings, add_tagged
@@ -263,7 +263,8 @@ class Search:
         self, db: Connection, nearest: Sequence[Match], where: Condition, meaning: Meaning
     ) -> list[fusion.NearFile]:
         """Files by their nearest passage or their nearest tag, best first."""
-        tagged = self._tag_meanings.files_near(db, meaning.vector, meaning.embedder, where)
+        embed = self._query_embedder.embed if self._query_embedder else lambda _text, _model: QueryVector(None)
+        tagged = self._tag_meanings.files_near(db, meaning.vector, meaning.embedder, where, embed)
         return add_tagged(fusion.near_files(nearest), tagged, meaning.floor)
 
     def _find_by_both(
