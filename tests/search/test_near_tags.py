@@ -105,3 +105,12 @@ def test_a_tag_counts_by_how_much_nearer_it_is_than_it_must_be() -> None:
 def test_the_page_names_the_tag(clinic: MeaningShelf) -> None:
     page = result_page(clinic.hybrid("tooth"), [], "tooth", 0, {})
     assert [label for label, _ in page.files[1].why] == ["tag: orthodontics"]
+
+
+def test_a_tag_that_only_a_person_gave_finds_its_file_too(meant: MeaningShelf) -> None:
+    meant.put_meant("slip.txt", "Appointment at nine.", tags=["dentist"])
+    meant.db.execute("INSERT INTO tags (name, created_at) VALUES ('dentist', 'now')")
+    assert why(meant, "teeth") == {"slip.txt": ("tag: dentist",)}
+    assert meant.knows.asked.count("a document about dentist") == 1
+    assert why(meant, "tooth") == {"slip.txt": ("tag: dentist",)}
+    assert meant.knows.asked.count("a document about dentist") == 1  # it is kept until tags change

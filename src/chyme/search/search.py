@@ -20,7 +20,7 @@ from chyme.search.query.long_questions import choose_rarest
 from chyme.search.query.parser import Query, Term, apply_corrections, expression, parse
 from chyme.search.query.relaxation import format_filter, relaxations, without_each_filter
 from chyme.search.query.spelling import same_consonants
-from chyme.search.query_embedding.query_vectors import QueryEmbedder
+from chyme.search.query_embedding.query_vectors import QueryEmbedder, QueryVector
 from chyme.search.ranking import word_and_meaning_fusion as fusion
 from chyme.search.ranking.keyword_ranking import Match, RankedFile
 from chyme.search.ranking.near_tags import TagMeanings, add_tagged
@@ -267,7 +267,8 @@ class Search:
         self, db: Connection, query: Query, nearest: Sequence[Match], where: Condition, meaning: Meaning
     ) -> list[fusion.NearFile]:
         """Files by their nearest passage, by their nearest tag or, of pictures, by what they show, best first."""
-        tagged = self._tag_meanings.files_near(db, meaning.vector, meaning.embedder, where)
+        embed = self._query_embedder.embed if self._query_embedder else lambda _text, _model: QueryVector(None)
+        tagged = self._tag_meanings.files_near(db, meaning.vector, meaning.embedder, where, embed)
         near = add_tagged(fusion.near_files(nearest), tagged, meaning.floor)
         if self._picture_model is None or self._query_embedder is None:
             return near

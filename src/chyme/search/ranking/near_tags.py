@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from sqlite3 import Connection
 from typing import TYPE_CHECKING
 
+from chyme.search.query_embedding.query_vectors import QueryVector
 from chyme.search.ranking.word_and_meaning_fusion import DEPTH, NearFile
 from chyme.search.tables import tag_vectors
 from chyme.search.tables.embedders import Embedder
 from chyme.search.tables.keyword_queries import Condition
 from chyme.search.vectors import binary_codes
+from chyme.understanding.tags.vectors import EMBEDDING_TEMPLATE
 
 if TYPE_CHECKING:
     import numpy
@@ -20,8 +22,10 @@ if TYPE_CHECKING:
 
     Floats = NDArray[numpy.float32]
 
+Embed = Callable[[str, str], QueryVector]  # a text and a model
 MAX_TAGS = 5000  # tags on most files that are compared, 1.5 KB each
 NEAR_TAG = 0.40  # cosine: questions about other things reach .27, other words for a tag .40 to .80
+MAX_BY_HAND = 12  # newest tags given by hand alone that a search embeds after a change, some 5 ms each
 _MAX_NEAR = 5  # nearest tags whose files are found
 _BEHIND_BEST = 0.1  # cosine by which a tag may be farther than the nearest one
 
@@ -55,20 +59,25 @@ class TagMeanings:
         self._tags: _Tags | None = None
 
     def files_near(
-        self, db: Connection, vector: Sequence[float], embedder: Embedder, where: Condition
+        self, db: Connection, vector: Sequence[float], embedder: Embedder, where: Condition, embed: Embed
     ) -> dict[int, NearTag]:
-        """Files that meet the condition and have a tag near to the question, each with its nearest tag."""
-        near = self._near_tags(db, vector, embedder)
+        """Files that meet the condition and have a tag near to the question, each with its nearest tag.
+
+        `embed`: embeds tags that people gave and no digest has embedded.
+        """
+        near = self._near_tags(db, vector, embedder, embed)
         found: dict[int, NearTag] = {}
         if near:
             for file_id, name in tag_vectors.files_with(db, list(near), where, DEPTH):
                 found.setdefault(file_id, near[name])
         return found
 
-    def _near_tags(self, db: Connection, vector: Sequence[float], embedder: Embedder) -> dict[str, NearTag]:
+    def _near_tags(
+        self, db: Connection, vector: Sequence[float], embedder: Embedder, embed: Embed
+    ) -> dict[str, NearTag]:
         import numpy
 
-        tags = self._read(db, embedder)
+        tags = self._read(db, embedder, embed)
         if tags.vectors is None or tags.vectors.shape[1] != len(vector):
             return {}
         cosines = binary_codes.cosines(tags.vectors, numpy.array(vector, numpy.float32))
@@ -77,7 +86,7 @@ class TagMeanings:
         near = [NearTag(tags.names[at], float(cosines[at])) for at in best if cosines[at] >= least]
         return {tag.name: tag for tag in near}
 
-    def _read(self, db: Connection, embedder: Embedder) -> _Tags:
+    def _read(self, db: Connection, embedder: Embedder, embed: Embed) -> _Tags:
         import numpy
 
         version = tag_vectors.version(db)
@@ -87,6 +96,10 @@ class TagMeanings:
             return known
         width = 4 * embedder.dimension
         rows = [(name, row) for name, row in tag_vectors.most_used(db, embedder.model, MAX_TAGS) if len(row) == width]
+        for name in tag_vectors.given_by_hand(db, MAX_BY_HAND):
+            own = embed(EMBEDDING_TEMPLATE.format(name), embedder.model).vector
+            if own is not None and len(own) == embedder.dimension:
+                rows.append((name, numpy.array(own, "<f4").tobytes()))
         vectors = numpy.frombuffer(b"".join(row for _, row in rows), "<f4").reshape(len(rows), -1) if rows else None
         read = _Tags(version, embedder.model, tuple(name for name, _ in rows), vectors)
         with self._lock:

@@ -29,6 +29,20 @@ def most_used(db: Connection, model: str, limit: int) -> list[tuple[str, bytes]]
     ).fetchall()
 
 
+def given_by_hand(db: Connection, limit: int) -> list[str]:
+    """Tags in use that only people gave, the newest first: no digest has computed a vector for them."""
+    rows = db.execute(
+        """
+        SELECT name FROM tags
+         WHERE vector IS NULL AND NOT EXISTS (SELECT 1 FROM file_tags WHERE file_tags.tag_id = tags.id)
+           AND EXISTS (SELECT 1 FROM shelf_tags WHERE shelf_tags.tag = tags.name)
+         ORDER BY id DESC LIMIT ?
+        """,
+        (limit,),
+    )
+    return [name for (name,) in rows]
+
+
 def files_with(db: Connection, names: Sequence[str], where: Condition, limit: int) -> list[tuple[int, str]]:
     """Visible files that meet the condition and have one of these tags: of the first tags first, then the newest."""
     return db.execute(
