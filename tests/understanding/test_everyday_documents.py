@@ -165,6 +165,12 @@ KINDS = {
         "TAX INVOICE\nInvoice no 7\nROPE 2.49\nOIL 3.19\nTAR 4.05\nTOTAL 9.73\nCASH 10.00\nVAT 1.00\n10:12\n",
         ["receipt", "invoice"],
     ),
+    "invoice without a sum": (
+        "# INVOICE 2020-10\n\n| Item | Quantity | Price |\n|---|---|---|\n| Rope | 2 | 3.00 |\n\n"
+        "Terms of payment: 30 days\n",
+        ["invoice"],
+    ),
+    "news of a court": ("# Judge hears appeal\n\nThe Supreme Court heard the appeal, the judge said.\n", []),
     "report of a case": (
         "Kiger v. Rope\n\nSupreme Court of Harbours\n\nThe plaintiff was hurt. The jury returned a verdict.\n",
         ["court document"],
