@@ -344,10 +344,10 @@ def test_the_date_of_a_file_is_marked_as_such() -> None:
 
 
 def test_a_page_that_is_edited_for_years_has_the_date_of_its_last_change() -> None:
-    stamps = from_stamp("2012-02-25", "published", TODAY), from_stamp("2024-09-21", "modified", TODAY)
+    stamps = from_stamp("2011-03-14", "published", TODAY), from_stamp("2023-08-30", "modified", TODAY)
 
-    assert chosen_date("# Duck\n\nA bird.\n", "en", "page", *stamps) == "2024-09-21"
-    assert chosen_date("# Duck\n\n25 February 2012, 20:13\n", "en", "page", *stamps) == "2012-02-25"
+    assert chosen_date("# Duck\n\nA bird.\n", "en", "page", *stamps) == "2023-08-30"
+    assert chosen_date("# Duck\n\n14 March 2011, 08:20\n", "en", "page", *stamps) == "2011-03-14"
 
 
 def test_a_name_beats_the_property_and_dates_in_prose() -> None:

@@ -81,7 +81,7 @@ DATED = {
     "volume": ("Source: Journal of Harbours, Vol. 12, No. 3 (Sep., 1987), pp. 114-129\n", "en", "1987-09"),
     "log": ("2024-03-01 10:00 start\n2024-03-01 10:01 ok\n2024-03-02 10:02 low\n2024-03-03 10:02 low\n", "en", None),
     "insurance": ("Policy period: 06/01/2023 to 06/01/2024\n\nDate issued: 05/12/2023\n", "en", "2023-05-12"),
-    "till": ("ROPES & CO\nREG #19- 28/03/2018 17:24:07\n1 ROPE 3.50\nTOTAL 3.50\nCASH 5.00\n", "en", "2018-03-28"),
+    "till": ("ROPES & CO\nDESK #4- 29/01/2020 09:41:30\n1 ROPE 3.50\nTOTAL 3.50\nCASH 5.00\n", "en", "2020-01-29"),
     "work cited with its revision": ("# Sources\n\n- Ropes for all people, Revision 1.1 (May 2017)\n", "en", None),
     "table of years": ("| 2025 | Q1 |\n| --- | --- |\n| Rope | 3 |\n", "en", None),
     "essay": (
@@ -89,39 +89,35 @@ DATED = {
         "en",
         "2023-01",
     ),
-    "a month told first": ("# How to Moor\n\nJanuary 2023 was cold, and the harbour froze over.\n", "en", None),
+    "a month told first": ("# On Mooring\n\nMarch 2022 was cold, and the harbour froze over.\n", "en", None),
     "number above a date": (
-        "Court of Harbours, Division No. 1.\n\nMarch 10, 1958.\n\nThe plaintiff was hurt.\n",
+        "Board of Pilots, Chamber No. 2.\n\nApril 17, 1961.\n\nThe ship ran aground at noon.\n",
         "en",
-        "1958-03-10",
+        "1961-04-17",
     ),
     "an hour is no label": (
-        "Harbour v. Rope\n\nMarch 19, 1954.\n\nAll bids of the contractors who wanted to build the new pier of the "
-        "harbour were required to be filed by 10:00 o'clock A.M. November 27, 1948, in the office of the board.\n",
+        "Ropes and Sails\n\nMay 21, 1957.\n\nSellers of hemp had to bring a sample along to the ropery, and "
+        "samples were to be submitted until 4:30 in the afternoon of February 9, 1951, at the gate.\n",
         "en",
-        "1954-03-19",
+        "1957-05-21",
     ),
     "minutes in a sentence": (
-        "Niederschrift\n\nüber die öffentliche Sitzung der Vertretung der Gemeinde Nordhafen vom 11.12.2014.\n\n"
-        "Genehmigung des Protokolls der 11. öffentlichen Sitzung vom 11.02.2014\n",
+        "Niederschrift\n\nüber die Sitzung des Ausschusses für Hafen und Brücken von Nordhafen vom 17.10.2016.\n\n"
+        "Genehmigung des Protokolls der 3. Sitzung vom 19.05.2016\n",
         "de",
-        "2014-12-11",
+        "2016-10-17",
     ),
-    "a day with an hour": (
-        "# Rat der Gemeinde\n\nMontag, 09. September 2019 , 18:00 Uhr\n\nTOP 1\n",
-        "de",
-        "2019-09-09",
-    ),
+    "a day with an hour": ("# Hafenausschuss\n\nDienstag, 07. Mai 2021 , 17:30 Uhr\n\nTOP 1\n", "de", "2021-05-07"),
     "French minutes": (
-        "# Compte rendu du conseil municipal du 12 mai 2011\n\nDate de convocation : 2 mai 2011\n\n"
-        "Approbation du compte rendu du conseil municipal du 1er avril 2011\n",
+        "# Procès-verbal de la réunion du comité du port du 23 juin 2016\n\nDate de convocation : 9 juin 2016\n\n"
+        "Approbation du procès-verbal de la réunion du 18 février 2016\n",
         "fr",
-        "2011-05-12",
+        "2016-06-23",
     ),
     "several revisions": (
-        "# Mail\n\nFirst revision effective: 01/17/2007\nSecond revision effective: 06/30/2015\nReview: 06/30/2017\n",
+        "# Mooring rules\n\nRevision 1 effective: 02/14/2011\nRevision 2 effective: 09/28/2018\nReview: 09/28/2020\n",
         "en",
-        "2015-06-30",
+        "2018-09-28",
     ),
     "adopted": ("RESOLUTION NO. 2019-14\n\nPASSED AND ADOPTED this 8th day of January, 2019.\n", "en", "2019-01-08"),
 }
@@ -165,8 +161,14 @@ KINDS = {
         "TAX INVOICE\nInvoice no 7\nROPE 2.49\nOIL 3.19\nTAR 4.05\nTOTAL 9.73\nCASH 10.00\nVAT 1.00\n10:12\n",
         ["receipt", "invoice"],
     ),
+    "invoice without a sum": (
+        "# INVOICE 2020-10\n\n| Item | Quantity | Price |\n|---|---|---|\n| Rope | 2 | 3.00 |\n\n"
+        "Terms of payment: 30 days\n",
+        ["invoice"],
+    ),
+    "news of a court": ("# Judge hears appeal\n\nThe Supreme Court heard the appeal, the judge said.\n", []),
     "report of a case": (
-        "Kiger v. Rope\n\nSupreme Court of Harbours\n\nThe plaintiff was hurt. The jury returned a verdict.\n",
+        "Hemp v. Rope\n\nHigh Court of Harbours\n\nThe jury believed the plaintiff.\n",
         ["court document"],
     ),
     "a talk about courts": ("# The court and the tide\n\nThe tennis court was flooded, and nobody played.\n", []),

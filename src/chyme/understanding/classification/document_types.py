@@ -114,12 +114,13 @@ def _find_types(text: str, title: str | None, is_mail: bool) -> Iterator[tuple[s
     searched = f"{head}\n{text[max(_HEAD, len(text) - _TAIL) :]}"
     front = f"{title or ''}\n{head[:_FRONT]}"
     beginning = front[: len(title or "") + 1 + _BEGINNING]
-    lower = front.lower()
+    lower, lower_front = beginning.lower(), front.lower()
     for one in _types():
-        if one.anchors and not any(anchor in lower for anchor in one.anchors):
+        is_paper = one.tag == "paper"
+        if one.anchors and not any(anchor in (lower_front if is_paper else lower) for anchor in one.anchors):
             continue
         named = one.names.search(title or "") is not None
-        if not named and (one.in_title or not one.names.search(front if one.tag == "paper" else beginning)):
+        if not named and (one.in_title or not one.names.search(front if is_paper else beginning)):
             continue
         signs = sum(sign.search(searched) is not None for sign in one.signs)
         if signs >= one.least:

@@ -99,17 +99,26 @@ def rank_dates(candidates: Iterable[Candidate], kind: str | None, today: date) -
     newest = max((dated.date for dated in told if dated.date <= today.isoformat()), default="")
     best: dict[str, Candidate] = {}
     sources: dict[str, set[str]] = {}
+    in_text: dict[str, float] = {}
     for original in plausible:
         dated = replace(original, confidence=_adjust(original, kind, modified))
         if dated.where == "properties" and newest and _days(dated.date, newest) > _LONG_BEFORE:
             dated = replace(dated, confidence=min(dated.confidence, _FROM_TEMPLATE))
         sources.setdefault(dated.date, set()).add(_source(dated))
+        if _source(dated) == "text":
+            in_text[dated.date] = max(dated.confidence, in_text.get(dated.date, 0.0))
         if dated.date not in best or _order(dated) > _order(best[dated.date]):
             best[dated.date] = dated
     for iso, dated in best.items():
         if (sources[iso] | sources.get(iso[:_MONTH], set())) - {_source(dated)}:
             best[iso] = replace(dated, confidence=min(_MAX_CONFIDENCE, dated.confidence + _CONFIRMED))
-    text_confidence = max((dated.confidence for dated in best.values() if _source(dated) == "text"), default=0.0)
+    text_confidence = max(
+        (
+            score + (_CONFIRMED if (sources[iso] | sources.get(iso[:_MONTH], set())) - {"text"} else 0.0)
+            for iso, score in in_text.items()
+        ),
+        default=0.0,
+    )
     if text_confidence >= MIN_CONFIDENCE:
         best = {iso: replace(dated, confidence=_limit(dated, text_confidence)) for iso, dated in best.items()}
     return tuple(sorted(best.values(), key=lambda dated: (-dated.confidence, -len(dated.date))))[:MAX_CANDIDATES]
@@ -125,9 +134,9 @@ def date_evidence(chosen: Candidate) -> str:
     return f"{_OF_FILE[chosen.where]}: {chosen.text}" if chosen.where in _OF_FILE else chosen.text
 
 
-def _order(dated: Candidate) -> tuple[bool, float]:
+def _order(dated: Candidate) -> tuple[bool, float, bool]:
     """What to prefer as the evidence for a date: anything likely before the properties of the file."""
-    return dated.where not in _OF_FILE and dated.confidence >= MIN_CONFIDENCE, dated.confidence
+    return dated.where not in _OF_FILE and dated.confidence >= MIN_CONFIDENCE, dated.confidence, dated.where != NAME
 
 
 def _limit(dated: Candidate, text_confidence: float) -> float:

@@ -134,7 +134,8 @@ def phrases_in(text: str, empty: frozenset[str]) -> Iterator[Mention]:
         if run:
             yield from _parts_of(run, begins, follows)
         run = []
-        before = token.lower()
+        if token != "," or not before.isdecimal():  # 17, Mill Road
+            before = token.lower()
         at_start = token in ".!?:" if not token[0].isalnum() else False
 
 
@@ -150,12 +151,12 @@ def _parts_of(run: Sequence[str], begins: bool, follows: str) -> Iterator[Mentio
     is_name = len(run) > _MAX_TAG_WORDS and all(word[:1].isupper() for word in run)
     most = 1 if is_name and len(run) > _MAX_NAME_WORDS else _MAX_NAME_WORDS if is_name else _MAX_TAG_WORDS
     as_verb = len(run) == 1 and follows in _BEFORE_VERBS
-    is_address = follows.isdecimal()
+    if follows.isdecimal() and not _FORM_WORDS.words(_ROADS).isdisjoint(map(str.lower, run)):
+        return  # an address
     for start in range(len(run)):
         for stop in range(start + 1, min(start + most, len(run)) + 1):
-            if not (is_address and stop > start + 1 and run[stop - 1].lower() in _FORM_WORDS.words(_ROADS)):
-                is_cut = stop - start == most and len(run) > most > 1
-                yield Mention(tuple(run[start:stop]), begins and start == 0, as_verb, is_cut)
+            is_cut = stop - start == most and len(run) > most > 1
+            yield Mention(tuple(run[start:stop]), begins and start == 0, as_verb, is_cut)
 
 
 def _part_runs(text: str) -> str:
