@@ -25,6 +25,8 @@ LIBRARY = {
     "code/foo.txt": "call foo-bar(x) AND then NEAR the end; don't panic: 10:30",
     "notes/cafe.txt": "Ein Café in Zürich, geöffnet bis spät. Straße",
     "notes/decomposed.txt": "re\u0301sume\u0301 of the applicant",
+    "notes/floor.txt": "The hall has 45 m² of oak floor.",
+    "notes/water.txt": "The pump moves H₂O and no CO2.",
 }
 
 
@@ -38,6 +40,11 @@ def library(shelf: Shelf) -> Shelf:
 @pytest.mark.parametrize(
     ("question", "path"),
     [
+        ("m2", "notes/floor.txt"),
+        ("m²", "notes/floor.txt"),
+        ("h2o", "notes/water.txt"),
+        ("H₂O", "notes/water.txt"),
+        ("CO₂", "notes/water.txt"),
         ("東京", "notes/tokyo.txt"),
         ("タワー", "notes/tokyo.txt"),
         ("電波塔", "notes/tokyo.txt"),

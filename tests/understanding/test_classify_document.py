@@ -27,6 +27,7 @@ from chyme.errors import (
     TimedOut,
     UnreadableFile,
 )
+from chyme.files.extensions import DOCUMENTS
 from chyme.model import File, Kind, Output, Place, Stamp
 from chyme.models.providers.endpoints import LanguageSettings
 from chyme.models.providers.service_faults import InvalidAnswer
@@ -352,6 +353,27 @@ def test_a_file_without_any_information_has_no_content(scratch: Path) -> None:
         digester.prepare(nothing)
         for outputs in (digester.digest(nothing), digester.without_model(nothing), ClassifyDocument().digest(nothing)):
             assert outputs == [Output("classify-document", None)]
+
+
+def test_a_document_without_text_is_described_as_such(scratch: Path) -> None:
+    slides = replace(FILE, name="harbour tour.pptx", mime=DOCUMENTS["pptx"])
+    found = classification_in(ClassifyDocument().digest(source_of(scratch, None, slides)))
+    assert (found["title"], found["summary"]) == ("harbour tour", "A presentation without text.")
+
+
+def test_the_day_on_which_a_page_was_scanned_is_not_its_date(scratch: Path) -> None:
+    text = "The LinnSequencer records all that you play on the keys of your synthesizer."
+    letter = replace(FILE, name="brochure.pdf")
+    written, scanned = source_of(scratch, text, letter), source_of(scratch, text, letter)
+    scan = upstream("doc-to-markdown", text, places=(Place(0, len(text), page=1, box=(0.1, 0.1, 0.9, 0.2)),))
+    scanned = replace(scanned, inputs={"doc-to-markdown": scan})
+    written.path.write_bytes(
+        b"%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj\n"
+        b"3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 600 800]>>endobj\n5 0 obj<</CreationDate(D:20161107120000Z)>>"
+        b"endobj\ntrailer<</Root 1 0 R/Info 5 0 R>>\n%%EOF"
+    )
+    assert classification_in(ClassifyDocument().digest(written))["date"] == "2016-11-07"  # nothing better is known
+    assert classification_in(ClassifyDocument().digest(scanned))["date"] is None
 
 
 @pytest.mark.parametrize(

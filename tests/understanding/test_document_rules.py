@@ -179,3 +179,10 @@ def test_five_megabytes_of_anything_cost_no_more_than_their_length(text: str, mi
         assert len(found.title or "") <= 200 and len(found.summary or "") <= 400 and len(found.tags) <= MAX_TAGS
 
     assert grows_linearly(read, len(text))
+
+
+def test_text_that_only_fills_a_layout_has_no_subjects() -> None:
+    lorem = "Lorem ipsum dolor sit amet, consectetur adipiscing elit. Mauris pellentesque scelerisque vestibulum. "
+    found = classify({"doc-to-markdown": lorem * 6})
+    assert found.tags == ()
+    assert found.summary == "Placeholder text (lorem ipsum)."

@@ -176,6 +176,10 @@ def test_a_bill_is_described_by_its_sender_and_date() -> None:
     assert bill("invoice") == bill("") == "Die Wände wurden gestrichen wie am Montag mit Ihnen besprochen."
 
 
-def test_a_text_without_words_has_no_sentence() -> None:
+def test_a_text_without_words_is_described_and_nothing_has_no_sentence() -> None:
     assert sentence_of("") is None
-    assert sentence_of("12 13 14") is None
+    assert sentence_of("12 13 14") == "A document of numbers and signs."
+
+
+def test_a_text_that_says_no_more_than_its_title_is_quoted() -> None:
+    assert sentence_of("Hidden text") == "A document that says only “Hidden text”."

@@ -40,6 +40,7 @@ from chyme.understanding.classification.result import Classification, as_json
 from chyme.understanding.classification.source_text import FILE, SPOKEN, content_of
 from chyme.understanding.dates.choice import RULES_VERSION as DATE_RULES
 from chyme.understanding.dates.choice import dates_of
+from chyme.understanding.summaries.composition import describe_empty
 
 if TYPE_CHECKING:
     from chyme.understanding.classification.model_schema import ClassificationAnswer
@@ -167,18 +168,34 @@ def _classify_by_rules(source: Source, texts: Mapping[str, str]) -> Classificati
     file, properties = source.file, properties_of(source)
     language, confidence = languages.language_of(document_rules.plain_text(texts))
     written_in, today = language or properties.language, last_seen(file)
+    scanned = _scanned_lines(source)
+    is_scan = bool(scanned) and not properties.front  # its properties tell the day on which it was scanned
     dates = dates_of(
-        texts, properties, kind=file.kind, mime=file.mime, name=file.name, language=written_in, today=today
+        *(texts, None if is_scan else properties),
+        kind=file.kind,
+        mime=file.mime,
+        name=file.name,
+        language=written_in,
+        today=today,
     )
-    return document_rules.classify_document_by_rules(
+    found = document_rules.classify_document_by_rules(
         *(texts, properties),
         mime=file.mime,
         name=file.name,
         language=language,
         language_confidence=confidence,
         dates=dates,
-        scanned=_scanned_lines(source),
+        scanned=scanned,
     )
+    if found.summary is None and found.title and _is_empty(source):
+        return replace(found, summary=describe_empty(file.mime))
+    return found
+
+
+def _is_empty(source: Source) -> bool:
+    """Whether the document was read and has no text."""
+    output = source.output("doc-to-markdown") if source.file.kind is Kind.DOCUMENT else None
+    return output is not None and not output.content
 
 
 def _scanned_lines(source: Source) -> tuple[SizedLine, ...]:

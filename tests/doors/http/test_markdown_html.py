@@ -40,3 +40,8 @@ def test_the_blocks_of_a_span_are_marked_and_the_first_has_the_id() -> None:
 
 def test_deep_nesting_ends_somewhere() -> None:
     assert render_markdown("> " * 10_000 + "deep").count("<blockquote>") <= 20
+
+
+def test_running_heads_are_shown_without_the_signs_of_a_comment() -> None:
+    assert render_markdown("<!-- header: Harbour Board -->") == "<p>header: Harbour Board</p>\n"
+    assert "&lt;!-- aside --&gt;" in render_markdown("<!-- aside -->")

@@ -6,6 +6,7 @@ the text: a hostile one takes some 15 s for each megabyte.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from markdown_it import MarkdownIt
@@ -17,6 +18,7 @@ _ALLOWED_SCHEMES = ("http://", "https://", "mailto:")
 _LOWEST_LEVEL = 6
 _LEVEL_OFFSET = 2  # levels: the page has its own headings above these
 _MARKABLE = frozenset({"paragraph_open", "heading_open", "fence", "code_block", "tr_open"})
+_RUNNING_TEXT = re.compile(r"^<!-- (header|footer): (.*) -->$")  # how the text of a document tells these
 _ALIGN_CLASSES = {"text-align:right": "right", "text-align:center": "centre"}
 
 
@@ -40,6 +42,7 @@ def _adapt_tokens(state: StateCore) -> None:
         elif token.type == "fence":
             token.info = ""  # otherwise it becomes part of a class
         if token.children:
+            token.children[0].content = _RUNNING_TEXT.sub(r"\1: \2", token.children[0].content)
             _adapt_links(token.children)
 
 

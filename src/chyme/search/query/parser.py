@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
@@ -15,6 +16,8 @@ LONGEST_QUESTION = 2000
 MOST_EXCLUDED = 40
 _MOST_READ = 300  # different words of a question, of which the rarest are searched for
 _LONG_QUESTION = 5  # words beside quoted phrases, small ones too: then a person asks, and does not write a formula
+_WITH_DIGITS = re.compile(r"(?:[^\W\d_]{1,4}\d{1,2}){1,3}[^\W\d_]{0,3}")  # m2, CO2, C6H12O6
+_RAISED, _LOWERED = (str.maketrans("0123456789", digits) for digits in ("⁰¹²³⁴⁵⁶⁷⁸⁹", "₀₁₂₃₄₅₆₇₈₉"))
 _MAX_PHRASE_RUN = 4  # a longer run of unspaced script is a sentence: its parts match, too
 
 FIELDS = {
@@ -161,8 +164,16 @@ def _fts_phrases(term: Term) -> list[str]:
     ends_in_single = last is not None and len(split_pairs(last[0])) == 1  # the index has pairs that begin with it
     whole = _quote(segment_query(term.text), term.prefix or ends_in_single)
     if term.phrase or not RUNS.fullmatch(term.text) or len(term.text) <= _MAX_PHRASE_RUN:
-        return [whole]
+        return [whole, *(_quote(other, term.prefix) for other in _other_digits(term.text))]
     return [whole, *(_quote(pair, False) for pair in split_pairs(term.text)[:-1])]
+
+
+def _other_digits(word: str) -> list[str]:
+    """The same word with its digits raised and lowered, or as plain ones: m2 may be written m², and H2O H₂O."""
+    if _WITH_DIGITS.fullmatch(word):
+        return [word.translate(_RAISED), word.translate(_LOWERED)]
+    plain = unicodedata.normalize("NFKC", word)
+    return [plain] if plain != word and _WITH_DIGITS.fullmatch(plain) else []
 
 
 def _quote(text: str, prefix: bool) -> str:

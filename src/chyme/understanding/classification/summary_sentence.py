@@ -29,6 +29,7 @@ from chyme.understanding.summaries.composition import (
     describe_outline,
     describe_questions,
     describe_recipe,
+    describe_remainder,
 )
 from chyme.understanding.summaries.facts import Composed, DocumentFacts
 from chyme.understanding.summaries.mails import MAILBOX, MAILS, describe_mail, forwarded_text, written_text
@@ -103,6 +104,7 @@ def choose_sentence(source: SourceText, facts: DocumentFacts) -> SummarySentence
     is_better = described and described.confidence >= _SURE and (structure or facts.is_structured or not facts.kind)
     if found and not is_better:
         return _quoted(*found)
+    described = described or describe_remainder(source, facts)
     return _composed(described) if described else None
 
 

@@ -179,6 +179,24 @@ def describe_outline(source: SourceText, facts: DocumentFacts) -> Composed | Non
     return None
 
 
+def describe_remainder(source: SourceText, facts: DocumentFacts) -> Composed | None:
+    """`A document that says only “Hidden text”.` What can be told of a text that says no more than its title."""
+    form, known = name_kind(facts), f"{name_sender(facts.sender)}{name_day(facts.day)}"
+    texts = dict.fromkeys(block.text for block in source.blocks[:20] if block.sort is not BlockType.MENU)
+    line = " · ".join(texts) or " ".join(source.text[:1_000].split())
+    if not line:
+        return None
+    if not _LETTER.search(line):
+        return Composed(f"{form}{known} of numbers and signs.", 0.2)
+    only = "only " if len(line) <= _SAID_LENGTH else ""
+    return Composed(f"{form}{known} that says {only}“{shorten_text(line, _SAID_LENGTH)}”.", 0.2)
+
+
+def describe_empty(mime: str) -> str:
+    """`A presentation without text.`"""
+    return f"{name_kind(DocumentFacts(mime=mime))} without text."
+
+
 def _headings(source: SourceText, facts: DocumentFacts) -> list[str]:
     found = [
         shorten_text(_NUMBERING.sub("", block.text.rstrip(".:")), _NAME_LENGTH)
