@@ -84,7 +84,8 @@ def _varied(data: bytes, number: int) -> bytes:
 
 def _note(number: int, chance: random.Random) -> bytes:
     words = ["harbour", "ledger", "rhubarb", "shutter", "bindery", "lantern", "periwinkle", "東京", "Straße"]
-    lines = [" ".join(chance.choices(words, k=12)) for _ in range(chance.randrange(3, 40))]
+    # Words that stand alone: phrases of them would be like other phrases in meaning, and the first to come decides.
+    lines = [". ".join(chance.choices(words, k=12)) for _ in range(chance.randrange(3, 40))]
     return f"# Note {number}\n\n{chr(10).join(lines)}\n".encode()
 
 

@@ -170,7 +170,7 @@ def _answers(chyme: RunningChyme, cache: Path | None) -> list[list[tuple[str, in
 
 def _found(server: Server, question: str) -> list[tuple[str, int, int]]:
     hits = _ask(server, question)["hits"]
-    return [(hit["path"], hit["place"]["start"], round(hit["score"] * 1000)) for hit in hits]
+    return [(hit["path"], (hit["place"] or {}).get("start"), round(hit["score"] * 1000)) for hit in hits]
 
 
 def _wait_for_meaning(server: Server) -> None:

@@ -426,7 +426,7 @@ EXPECTED: list[tuple[str, str, dict[str, object]]] = [
     ("office_sheet.ods", "wheelbarrow Marsh", {"heading": "Loans (hidden)"}),
     ("office_slides.odp", "ferry strike", {"page": 1}),
     ("office_slides.odp", "smoked eel", {"page": 2}),
-    ("office_book.epub", "burned 9 cm³", {"heading": "Lamp oil"}),
+    ("office_book.epub", "burned 9 cm³", {"heading": "The wick"}),
     ("office_book.epub", "Varnholm", {"heading": "The label"}),
     ("office_letter.rtf", "loft 18 m²", {}),
     ("office_letter.rtf", "thatcher", {}),

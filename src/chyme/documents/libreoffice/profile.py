@@ -29,6 +29,10 @@ _SETTINGS = (
     ("Office.Writer/Content/Update", "Link", "0"),  # never
     ("Office.Calc/Formula/Load", "OOXMLRecalcMode", "1"),  # never: the saved values are shown
     ("Office.Calc/Formula/Load", "ODFRecalcMode", "1"),
+    # By itself LibreOffice gives authors of tracked changes colours in the order in which it meets them.
+    ("Office.Writer/Revision/TextDisplay/Insert", "Color", str(0x1F6FB2)),
+    ("Office.Writer/Revision/TextDisplay/Delete", "Color", str(0xB2361F)),
+    ("Office.Writer/Revision/TextDisplay/ChangedAttribute", "Color", str(0x1F6FB2)),
     ("Office.Java/VirtualMachine", "Enable", "false"),
     ("Office.Recovery/AutoSave", "Enabled", "false"),
     ("Office.Recovery/RecoveryInfo", "Enabled", "false"),
