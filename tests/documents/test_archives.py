@@ -267,6 +267,15 @@ def test_a_file_whose_reader_killed_the_process_is_left_out_next_time(tmp_path: 
     assert "orange buoy" in result.markdown
 
 
+def test_a_file_is_not_blamed_for_the_death_of_the_process_that_started_its_reader(tmp_path: Path) -> None:
+    killed = [CrashMarks(tmp_path, starter=100).mark(1), CrashMarks(tmp_path, starter=200).mark(1)]
+    killed[0].__enter__()
+    assert CrashMarks(tmp_path, starter=100).has_crashed(1)
+    assert not CrashMarks(tmp_path, starter=200).has_crashed(1)  # chyme was killed and started again
+    killed[1].__enter__()
+    assert CrashMarks(tmp_path, starter=300).has_crashed(1)  # twice is no chance
+
+
 @pytest.mark.parametrize(
     ("data", "mime"),
     [
