@@ -155,7 +155,7 @@ def _each_passage_is_there_once(chyme: RunningChyme) -> None:
     assert not missing, "all of the long text is embedded"
 
 
-def _answers(chyme: RunningChyme, cache: Path | None) -> list[list[tuple[str, int, int]]]:
+def _answers(chyme: RunningChyme, cache: Path | None) -> list[list[tuple[str, int | None, int]]]:
     """The hits by meaning from a newly started chyme; the same again once it has written its cache."""
     server = chyme.serve()
     _wait_for_meaning(server)
@@ -168,7 +168,7 @@ def _answers(chyme: RunningChyme, cache: Path | None) -> list[list[tuple[str, in
     return found
 
 
-def _found(server: Server, question: str) -> list[tuple[str, int, int]]:
+def _found(server: Server, question: str) -> list[tuple[str, int | None, int]]:
     hits = _ask(server, question)["hits"]
     return [(hit["path"], (hit["place"] or {}).get("start"), round(hit["score"] * 1000)) for hit in hits]
 
