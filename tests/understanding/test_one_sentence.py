@@ -183,3 +183,4 @@ def test_a_text_without_words_is_described_and_nothing_has_no_sentence() -> None
 
 def test_a_text_that_says_no_more_than_its_title_is_quoted() -> None:
     assert sentence_of("Hidden text") == "A document that says only “Hidden text”."
+    assert sentence_of("![](image_0.jpeg)") == "A document with pictures and no text."

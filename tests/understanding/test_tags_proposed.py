@@ -15,6 +15,7 @@ from chyme.errors import EngineUnavailable
 from chyme.model import Kind, Output
 from chyme.models.embedding.minilm import EmbeddingSettings
 from chyme.understanding.classification.result import Classification, as_json
+from chyme.understanding.tags.proposals import propose_tags
 from chyme.understanding.tags.tags import MAX_INPUT_CHARS, Tags
 from chyme.understanding.tags.vectors import vectors_of
 
@@ -171,3 +172,8 @@ def _empty(folder: Path) -> Path:
     path = folder / "empty.txt"
     path.write_text("")
     return path
+
+
+def test_placeholder_text_gets_no_tags() -> None:
+    lorem = "Lorem ipsum dolor sit amet, consectetur adipiscing elit. Mauris pellentesque scelerisque vestibulum. "
+    assert propose_tags(None, {"doc-to-markdown": lorem * 6}) is None

@@ -25,7 +25,6 @@ from chyme.understanding.classification.source_text import MAX_CHARS, SourceText
 from chyme.understanding.classification.summary_sentence import choose_sentence
 from chyme.understanding.dates.choice import choose_date, date_evidence
 from chyme.understanding.summaries.facts import DocumentFacts
-from chyme.understanding.summaries.refusals import is_filler
 from chyme.understanding.summaries.spoken_text import SUBTITLES
 from chyme.understanding.tags.name_topics import find_column_topics, find_title_topics
 from chyme.understanding.tags.names import normalise_tag
@@ -195,10 +194,7 @@ def _choose_tags(
         type_topics.append(Topic("recording", 0.9))
     keywords = _keywords(source)
     count = max(_MIN_TOPICS, _TOPICS - len(keywords))
-    if is_data(mime) or _is_placeholder(source):
-        subjects = []
-    else:
-        subjects = find_topics(source.blocks, named, language, count, people)
+    subjects = [] if is_data(mime) else find_topics(source.blocks, named, language, count, people)
     if len(subjects) < _MIN_TOPICS and (table := _find_table(source, mime)):
         name = title.text if title and (named or is_data(mime)) else table.caption
         subjects += find_column_topics(name, table.names, language, _TABLE_TOPICS)
@@ -211,11 +207,6 @@ def _choose_tags(
         ):
             chosen.append(topic)
     return chosen[:MAX_TAGS]
-
-
-def _is_placeholder(source: SourceText) -> bool:
-    """Whether the text only fills a layout and is about nothing (lorem ipsum)."""
-    return is_filler(" ".join(block.text for block in source.blocks[:20])[:2_000])
 
 
 def _find_table(source: SourceText, mime: str) -> Table | None:

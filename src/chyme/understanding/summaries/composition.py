@@ -31,6 +31,7 @@ _MAX_BLOCKS = 1_500
 _MAX_NAMED, _NAME_LENGTH = 5, 60  # headings that are named, and their characters
 _SAID_LENGTH = 160  # characters of the first words of a document
 _LETTER = re.compile(r"[^\W\d_]")
+_PICTURE = re.compile(r"!\[[^\]]*\]\([^)]*\)")
 _BLANK = re.compile(r"_{3,}|\.{6,}|[☐□]|\[ \]")
 _LABEL = re.compile(
     r"([^\W\d_][^:_|\n.☐□\[\]]{2,40}?)\s{0,9}:?\s{0,9}(?:\\?_){3,}|^[*\s|-]{0,9}([^\W\d_][^:_|\n.]{2,40}):[*\s|_\\]{0,99}$",
@@ -183,9 +184,9 @@ def describe_remainder(source: SourceText, facts: DocumentFacts) -> Composed | N
     """`A document that says only “Hidden text”.` What can be told of a text that says no more than its title."""
     form, known = name_kind(facts), f"{name_sender(facts.sender)}{name_day(facts.day)}"
     texts = dict.fromkeys(block.text for block in source.blocks[:20] if block.sort is not BlockType.MENU)
-    line = " · ".join(texts) or " ".join(source.text[:1_000].split())
+    line = " · ".join(texts) or " ".join(_PICTURE.sub("", source.text[:1_000]).split())
     if not line:
-        return None
+        return Composed(f"{form}{known} with pictures and no text.", 0.2) if source.text.strip() else None
     if not _LETTER.search(line):
         return Composed(f"{form}{known} of numbers and signs.", 0.2)
     only = "only " if len(line) <= _SAID_LENGTH else ""

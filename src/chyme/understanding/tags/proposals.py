@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from chyme.text.function_words import language_of
 from chyme.text.markdown_blocks import blocks_of
-from chyme.understanding.classification.result import MAX_TAGS, Classification
+from chyme.understanding.classification.result import Classification
 from chyme.understanding.classification.source_text import read_json, readable_text, running_text
 from chyme.understanding.tags.digest import TagDigest
 from chyme.understanding.tags.names import split_tags
@@ -17,6 +17,7 @@ CLASSIFICATION, GENERATED = "classification", "generated"
 OBJECTS_OUTPUT = "image-objects"
 SURE = 0.5  # confidence that an object in a picture needs to become a tag
 MAX_OBJECTS = 5  # objects in a picture that become tags: twenty of them would not be twenty topics
+MAX_GENERATED = 5  # topics of a text whose classification found none
 _LONG_TEXTS = ("file", "url-crawl-content", "doc-to-markdown", "image-ocr", "speech-recognition")
 _SAMPLE = 5000  # characters by which the language is detected
 
@@ -33,7 +34,7 @@ def propose_tags(classified: Classification | None, texts: Mapping[str, str]) ->
         if name == OBJECTS_OUTPUT or not content.strip():
             continue
         text = running_text(name, content) if name in _LONG_TEXTS else readable_text(name, content)
-        found = find_topics(blocks_of(text), title, language or language_of(text[:_SAMPLE]), MAX_TAGS)
+        found = find_topics(blocks_of(text), title, language or language_of(text[:_SAMPLE]), MAX_GENERATED)
         scored += [(topic.score, topic.tag) for topic in found]
     scored.sort(key=lambda entry: -entry[0])
     tags = split_tags([*objects, *(tag for _, tag in scored)])

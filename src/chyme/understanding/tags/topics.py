@@ -12,6 +12,7 @@ from chyme.text.key_phrases import key_phrases
 from chyme.text.markdown_blocks import Block
 from chyme.text.stemmer import fold
 from chyme.text.unspaced_scripts import IDEOGRAPH
+from chyme.understanding.summaries.refusals import is_filler
 from chyme.understanding.tags.person_names import find_person_words
 from chyme.understanding.tags.phrases import (
     JOINER,
@@ -35,6 +36,8 @@ _KOREAN_VERBS = ("다", "는", "한", "할", "된", "될", "하여", "하고", "
 _KOREAN_PARTICLES = re.compile(r"(?<=[\uac00-\ud7a3]{2})(?:에서|으로|에게|까지|부터|을|를|은|이|가|에|의|로|와|과|도)$")
 _HANGUL = re.compile("[\uac00-\ud7a3]")
 
+_FILLER_SAMPLE = 2_000  # characters by which placeholder text is recognised
+
 
 @dataclass(frozen=True, slots=True)
 class Topic:
@@ -47,11 +50,13 @@ class Topic:
 def find_topics(
     blocks: Sequence[Block], title: str | None, language: str | None, limit: int, people: Sequence[str] = ()
 ) -> list[Topic]:
-    """The topics of a text, the best first; few or none if nothing recurs.
+    """The topics of a text, the best first; few or none if nothing recurs. Placeholder text (lorem ipsum) has none.
 
     `people` are names of authors and senders. People are no topics, unless the title names them.
     """
     sample = "".join(block.text[:400] for block in blocks[:20]) + (title or "")
+    if is_filler(sample[:_FILLER_SAMPLE]):
+        return []
     if len(IDEOGRAPH.findall(sample)) > 0.3 * max(len(sample), 1):
         lines = [title or "", title or "", *(block.text for block in first_blocks(blocks))]
         found = [_strip_korean_endings(phrase.lower()) for phrase, _ in key_phrases(lines, language, 2 * limit)]
