@@ -183,4 +183,9 @@ def test_a_text_without_words_is_described_and_nothing_has_no_sentence() -> None
 
 def test_a_text_that_says_no_more_than_its_title_is_quoted() -> None:
     assert sentence_of("Hidden text") == "A document that says only “Hidden text”."
-    assert sentence_of("![](image_0.jpeg)") == "A document with pictures and no text."
+    assert sentence_of("🍣") == "A document that says only “🍣”."
+
+
+def test_a_document_of_pictures_alone_is_told_as_such() -> None:
+    assert sentence_of("![](image_0.jpeg)") == "A document with a picture and no text."
+    assert sentence_of("![](a.jpeg)\n\n![](b.jpeg)") == "A document with pictures and no text."

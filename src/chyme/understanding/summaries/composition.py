@@ -186,8 +186,10 @@ def describe_remainder(source: SourceText, facts: DocumentFacts) -> Composed | N
     texts = dict.fromkeys(block.text for block in source.blocks[:20] if block.sort is not BlockType.MENU)
     line = " · ".join(texts) or " ".join(_PICTURE.sub("", source.text[:1_000]).split())
     if not line:
-        return Composed(f"{form}{known} with pictures and no text.", 0.2) if source.text.strip() else None
-    if not _LETTER.search(line):
+        pictures = len(_PICTURE.findall(source.text))
+        named = "a picture" if pictures == 1 else "pictures"
+        return Composed(f"{form}{known} with {named} and no text.", 0.2) if pictures else None
+    if not _LETTER.search(line) and any(map(str.isdecimal, line)):
         return Composed(f"{form}{known} of numbers and signs.", 0.2)
     only = "only " if len(line) <= _SAID_LENGTH else ""
     return Composed(f"{form}{known} that says {only}“{shorten_text(line, _SAID_LENGTH)}”.", 0.2)
