@@ -43,6 +43,7 @@ def test_the_next_page_continues_the_same_result(meant: MeaningShelf) -> None:
     [
         ("a.md", "# The harbour > and ## its light", "harbour", "The [harbour] and its light"),
         ("a.md", "# harbour", "harbour", "[harbour]"),
+        ("a.md", "**Where:** the harbour **Who:** 2**3 and **p", "harbour", "Where: the [harbour] Who: 2**3 and p"),
         ("a.md", "C# and harbour# too", "harbour", "C# and [harbour]# too"),
         ("a.py", "# the harbour", "harbour", "# the [harbour]"),
     ],

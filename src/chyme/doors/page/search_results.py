@@ -23,8 +23,8 @@ MATCH_REASONS = {
     "name": ("name", "Its name matches"),
 }
 MARKDOWN_NAMES = (".md", ".markdown")
-# Markdown signs of headings, quotes and lists; a snippet is one line.
-_SIGNS = re.compile(r"(?<!\S)(?:(?:#{1,6}|>|[-*])\s+)+")
+# Markdown signs of headings, quotes, lists and strong words; a snippet is one line.
+_SIGNS = re.compile(r"(?<!\S)(?:(?:#{1,6}|>|[-*])\s+)+|(?<!\S)\*\*(?=\w)|(?<=[\w:.,!?)])\*\*(?!\S)")
 FILE = "file"  # the source of passages that are in the file itself
 
 
