@@ -101,10 +101,15 @@ def test_an_answer_that_is_older_than_the_last_event_does_not_stay(
     held: list[tuple[Route, APIResponse]] = []
 
     def hold_first(route: Route) -> None:
+        """Hold the answer that NATS is away; an event from before may have asked for another."""
         if held:
             route.continue_()
+            return
+        answer = route.fetch()
+        if "Not connected" in answer.text():
+            held.append((route, answer))
         else:
-            held.append((route, route.fetch()))
+            route.fulfill(response=answer)
 
     page.goto(f"{house.base}/activity")
     workers = page.get_by_role("region", name="Workers", exact=True)
