@@ -6,7 +6,7 @@ from datetime import date
 from itertools import permutations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from chyme.understanding.classification.result import Candidate
@@ -438,6 +438,13 @@ CANDIDATES = st.builds(
 )
 
 
+SAME_DAY_TWICE = [
+    *(Candidate("2020-01-01", "x", "exif", 0.5) for _ in range(2)),
+    *(Candidate("2021-01-01", "x", where, 0.375) for where in ("properties", "image-ocr")),
+]
+
+
+@example(SAME_DAY_TWICE, None)
 @given(st.lists(CANDIDATES, max_size=5), st.sampled_from([None, "image", "document", "url", "audio"]))
 def test_the_order_of_sources_only_decides_between_equals(candidates: list[Candidate], kind: str | None) -> None:
     found = rank_dates(candidates, kind, TODAY)

@@ -134,9 +134,14 @@ def date_evidence(chosen: Candidate) -> str:
     return f"{_OF_FILE[chosen.where]}: {chosen.text}" if chosen.where in _OF_FILE else chosen.text
 
 
-def _order(dated: Candidate) -> tuple[bool, float, bool]:
-    """What to prefer as the evidence for a date: anything likely before the properties of the file."""
-    return dated.where not in _OF_FILE and dated.confidence >= MIN_CONFIDENCE, dated.confidence, dated.where != NAME
+def _order(dated: Candidate) -> tuple[bool, float, bool, bool, str]:
+    """What to prefer as the evidence for a date: anything likely before the properties of the file.
+
+    Of equals never the one that comes first: the order of sources must not matter.
+    """
+    is_of_file = dated.where in _OF_FILE
+    is_likely = not is_of_file and dated.confidence >= MIN_CONFIDENCE
+    return is_likely, dated.confidence, not is_of_file, dated.where != NAME, dated.where
 
 
 def _limit(dated: Candidate, text_confidence: float) -> float:
