@@ -28,7 +28,7 @@ def installed_version(languages: str) -> str:
     tell."""
     try:
         engine = Tesseract(languages, seconds=10.0)
-        told, folder = engine.version(), Path(engine.data_folder())
+        version, folder = engine.version(), Path(engine.data_folder())
     except (EngineUnavailable, TimedOut, UnreadableFile):
         return ""
     digest = hashlib.sha256()
@@ -37,7 +37,7 @@ def installed_version(languages: str) -> str:
             digest.update((folder / f"{language}.traineddata").read_bytes())
         except OSError:
             return ""
-    return f"{told} {digest.hexdigest()[:16]}"
+    return f"{version} {digest.hexdigest()[:16]}"
 
 
 @cache

@@ -34,7 +34,7 @@ _EDITED_FOR_YEARS, _FIRST_EDITION = (
     0.5,
 )  # a page changed so many days after its publication is edited all the time
 _FROM_TEMPLATE, _LONG_BEFORE = 0.45, 365  # a file created so many days before its last change began as another one
-_TOLD = 0.3  # confidence from which on a date in the text shows that it was written later
+_CREDIBLE_IN_TEXT = 0.3  # confidence from which on a date in the text shows that it was written later
 _IN_PICTURE = 0.9  # a date written in a picture is seldom the day it was taken
 _FROM_RECORDER, _FROM_SITE = 0.85, 0.55  # minimum, if there is nothing better
 _PICTURES, _RECORDINGS, _PAGES = frozenset({"image"}), frozenset({"audio", "video"}), frozenset({"url", "page"})
@@ -95,8 +95,8 @@ def rank_dates(candidates: Iterable[Candidate], kind: str | None, today: date) -
     """
     plausible = [dated for dated in candidates if dated.date[:4] <= str(today.year + MAX_YEARS_AHEAD)]
     modified = max((dated.date for dated in plausible if dated.where == "modified"), default=None)
-    told = [dated for dated in plausible if _source(dated) == "text" and dated.confidence > _TOLD]
-    newest = max((dated.date for dated in told if dated.date <= today.isoformat()), default="")
+    in_prose = [dated for dated in plausible if _source(dated) == "text" and dated.confidence > _CREDIBLE_IN_TEXT]
+    newest = max((dated.date for dated in in_prose if dated.date <= today.isoformat()), default="")
     best: dict[str, Candidate] = {}
     sources: dict[str, set[str]] = {}
     in_text: dict[str, float] = {}
