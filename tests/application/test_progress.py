@@ -13,6 +13,7 @@ import pytest
 from described_vault import file_at, put
 from waiting import AMPLE, wait_until
 
+from chyme.application import progress
 from chyme.application.app import App, open_app
 from chyme.application.attempt_metrics import BOUNDS, AttemptMetrics
 from chyme.application.bulk_jobs import Selection
@@ -21,6 +22,7 @@ from chyme.application.settings import Settings
 from chyme.application.vault_counts import CountCache
 from chyme.core.pipeline.attempt import AttemptResult
 from chyme.core.store import digest_counts, digests, events, files, remaining_work
+from chyme.workers.worker_report import WorkersReport
 
 pytestmark = pytest.mark.slow  # each test is quick, but there are many
 
@@ -47,6 +49,15 @@ def test_remaining_work_is_counted_by_output_and_without_vanished_files(app: App
         sum(remaining_work.count_todo(db).values()) == digest_counts.by_status(db)["todo"] == app.progress.report().todo
     )
     assert app.progress.report().files == files.counts(db)[0] == 2
+
+
+def test_what_a_report_says_of_workers_is_never_old(app: App, monkeypatch: pytest.MonkeyPatch) -> None:
+    away = WorkersReport("photos", False, "the connection was lost", False, (), {}, 0, ()).summarize()
+    back = replace(away, connected=True, problem=None)
+    answers = iter((away, back))
+    monkeypatch.setattr(app.progress, "summarize_workers", lambda: next(answers))
+    monkeypatch.setattr(progress, "FRESH_SECONDS", AMPLE)
+    assert [app.progress.report().workers, app.progress.report().workers] == [away, back]
 
 
 def test_digests_that_a_running_job_has_not_requested_yet_count_as_todo(app: App) -> None:

@@ -95,12 +95,15 @@ class ProgressTracker:
         self._by_name = {digester.name: digester for digester in rules.registry}
 
     def report(self) -> ProgressReport:
-        """Return the current report."""
+        """Return the current report. Its counts may be a moment old, but not what it says of workers.
+
+        Those who listen are sent a report when the workers have changed: an older answer would be their last one.
+        """
         with self._guard:
             moment = time.monotonic()
             if self._last_report is None or moment - self._last_report[1] >= FRESH_SECONDS:
                 self._last_report = (self._make_report(moment), moment)
-            return self._last_report[0]
+            return replace(self._last_report[0], workers=self.summarize_workers())
 
     def _make_report(self, moment: float) -> ProgressReport:
         """Return a fresh report; while the database is missing, the last one with the reason."""
@@ -134,7 +137,6 @@ class ProgressTracker:
             paused=paused,
             next_retry=counted.next_retry,
             work=work[:MAX_WORK],
-            workers=self.summarize_workers(),
         )
 
     def _count(self) -> RemainingCounts:

@@ -78,6 +78,7 @@ class Fabric:
     ) -> None:
         self.name = name
         self.problem: str | None = "not connected yet"  # None while it is connected
+        self.connections = 0  # how often it came about
         self._servers = list(servers)
         self._proof = proof
         self._context = proof.ssl_context() if proof else None
@@ -260,6 +261,7 @@ class Fabric:
     def _change(self, connected: bool) -> None:
         if connected:
             self.problem = None
+            self.connections += 1
             log.info("connected to NATS")
         self._on_change(connected)
 

@@ -290,6 +290,7 @@ class RemoteRunner:
             waiting=dict(sorted(waiting.items())),
             late=self._line.late_answers,
             unfit=explain_fit(workers, sorted({*self._config.digesters, *waiting}) if workers else sorted(waiting)),
+            connections=self._fabric.connections,
         )
 
     def _report_on(self, worker: KnownWorker, now: float) -> WorkerReport:

@@ -78,6 +78,7 @@ class WorkersSummary:
 
     connected: bool
     problem: str | None  # why there is no connection
+    connections: int  # how often there came to be one, so that also a short break is seen
     live: int
     silent: int
     set_aside: int
@@ -98,6 +99,7 @@ class WorkersReport:
     waiting: Mapping[str, int]  # digester → attempts that wait for a place, here or elsewhere
     late: int  # answers that came when they were not wanted any more, of all workers there ever were
     unfit: tuple[FitReport, ...]
+    connections: int = 0  # how often there came to be one
 
     def with_fractions(self, fractions: Mapping[tuple[str, str], float]) -> WorkersReport:
         """Return the same with how much of each run is done, by path and digester."""
@@ -126,6 +128,7 @@ class WorkersReport:
         return WorkersSummary(
             self.connected,
             self.problem,
+            self.connections,
             live=self.count(WorkerState.LIVE),
             silent=self.count(WorkerState.SILENT),
             set_aside=self.count(WorkerState.SET_ASIDE),

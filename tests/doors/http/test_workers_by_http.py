@@ -117,6 +117,17 @@ def test_without_nats_the_status_and_the_page_say_why(site: Site) -> None:
     assert "Not connected to NATS" in site.http.get("/ui/activity/workers").text
 
 
+def test_a_break_that_nobody_saw_changes_the_status(site: Site) -> None:
+    wait_until(lambda: site.workers()["connections"] == 1)
+    before = site.http.get("/api/status").json()["workers"]
+    site.nats.kill()
+    wait_until(lambda: not site.workers()["connected"])
+    site.nats.start()
+    wait_until(lambda: site.workers()["connections"] == 2)
+    after = site.http.get("/api/status").json()["workers"]
+    assert after == {**before, "connections": 2}
+
+
 def test_where_workers_may_read_files_the_page_does_not_say_that_nothing_leaves_this_machine(site: Site) -> None:
     for address in ("/activity", "/ui/activity/models"):
         page = site.http.get(address).text

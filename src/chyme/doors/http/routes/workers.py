@@ -48,6 +48,7 @@ class Workers(BaseModel):
     vault: str = ""
     connected: bool = False
     problem: str | None = None
+    connections: int = 0
     live: int = 0
     silent: int = 0
     set_aside: int = 0
