@@ -23,6 +23,8 @@ _LEADERS = re.compile(
     r"(?:\s*[._·…]{3,}\s*\d*|\s+(?:page|seite|p\.|s\.)\s*\d{1,4}(?:\s*(?:of|von|/)\s*\d{1,4})?)$", re.I
 )
 _LEADER_MARKS = "._·…"
+_UNREADABLE = re.compile("\ufffd+")
+_REPEATED = re.compile(r"(\S.{3,60}?) [-–—|:] \1")
 _FILLED_IN = re.compile(r"[_.]{3,}")
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 # Four letters that are rather a word than an abbreviation: farm, club, boat; not NASA.
@@ -33,6 +35,8 @@ _SEPARATORS = re.compile(r"[_]+|(?<=[^\W\d_]{2})-(?=\w)|(?<=\d)-(?=[^\W\d_])|\s+
 _MARKS = re.compile(r"[<>{}\[\]`|*#\\]+")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z][a-z])")
 _JUNK = WordList(__package__, "placeholders")
+_FILLER = WordList("chyme.understanding.summaries", "filler_text")
+_MIN_FILLER, _FILLER_SHARE = 2, 0.75  # words of placeholder text, and their share of a line
 WEEKDAYS = WordList(__package__, "weekdays")
 _PROGRAMS = re.compile(
     r"^(?:microsoft|ms)?\s*(?:office\s+)?(?:word|excel|powerpoint|outlook|publisher|visio|onenote)\s*(?:[-–:]\s*|$)",
@@ -99,13 +103,15 @@ def clean_title(text: str, around: str, site: str = "") -> str:
     if "_" in text or ".." in text:
         text = _FILLED_IN.sub(" ", text)
     line = " ".join(text.split())
-    line = line.replace("\u00ad", "")
+    line = _UNREADABLE.sub(" ", line.replace("\u00ad", "")).strip()
     if site and len(line) > len(site) + 8 and line.casefold().endswith(site.casefold()):
         line = line[: -len(site)].rstrip(" |-–—·:»")
     line = line.strip(" \t*_#|=~^<>·•-–—").rstrip(":;,")
     half = len(line) // 2
     if half > _TWICE and line[:half] == line[half + 1 :] and line[half] == " ":
         line = line[:half]  # printed over itself, as a shadow
+    if repeated := _REPEATED.fullmatch(line):
+        line = repeated[1]  # a sheet and its only table
     return shorten_text(to_normal_case(line, around), TITLE_LENGTH)
 
 
@@ -175,7 +181,7 @@ def is_junk(title: str, generator: str = "") -> bool:
     """Whether a title means nothing: a program's or template's text, a placeholder, numbers or random letters."""
     line = " ".join(title.split())
     plain = line.strip(" .:;-–—_*#\"'“”„«»").casefold()
-    if len(plain) < 2 or plain in _JUNK.phrases() or same_words(plain, generator):
+    if len(plain) < 2 or plain in _JUNK.phrases() or same_words(plain, generator) or is_filler(plain):
         return True
     letters = len(_LETTER.findall(line))
     if letters < 3 and not IDEOGRAPH.search(line):
@@ -185,6 +191,12 @@ def is_junk(title: str, generator: str = "") -> bool:
     if any(pattern.match(line) for pattern in (_NUMBERED, _HEX, _ADDRESS, _ENCODED)):
         return True
     return _UNFILLED.search(line) is not None
+
+
+def is_filler(line: str) -> bool:
+    """Whether a line is placeholder text, such as `dolor sit amet`."""
+    words = [word.casefold() for word in _WORD.findall(line)]
+    return len(words) >= _MIN_FILLER and sum(word in _FILLER.words() for word in words) >= _FILLER_SHARE * len(words)
 
 
 def is_company(line: str) -> bool:

@@ -15,7 +15,8 @@ from chyme.understanding.titles.possible_title import Title, complete_kind, join
 _FIRST_LINES = 12  # first lines that may be a title without being marked as one
 _SUBJECT_LINES = 3
 _MAX_MAILS = 500
-_MAIL_SUBJECT = re.compile(r"^(?:# |(?:\*\*)?Subject:(?:\*\*)? )(\S.{0,300})$", re.MULTILINE)
+_MAIL_SUBJECT = re.compile(r"^(?:#{1,2} |(?:\*\*)?Subject:(?:\*\*)? )(\S.{0,300})$", re.MULTILINE)
+_MAILBOX = re.compile(r"^# .{1,300}\n+(?=A mailbox )")  # its file's name
 _BILL_LINES = 40
 _RECEIPT_LENGTH = 4_000  # characters
 _MIN_SIGNS = 3
@@ -42,6 +43,7 @@ _MEMO = re.compile(r"^\W{0,4}(?:to|from|date|cc|an|von|datum|à|de|para|fecha)\W
 _TITLE_FIELD = re.compile(
     r"^\W{0,3}(?:#\+title|:?title|titel|titre|título|document title)\s*[:=]\s*(\S.{1,200})$", re.I
 )
+_QUOTED_TITLE = re.compile(r"^[\"“'‘](.{2,150})[\"”'’],?$")
 _INLINE_SUBJECT = re.compile(r"\s(?:Re|RE|Betreff|Objet|Subject|Asunto|Oggetto)\s?:\s+(\S.{4,200})$")
 _AFTER_SUBJECT = re.compile(r"\s+(?:dear|sehr geehrte|liebe[rs]?|madame|monsieur|estimad[oa])\b.*$", re.IGNORECASE)
 _FIELD = re.compile(r"^[\w-]{2,15}(?:\s\w{2,10})?:(?:\s|$)")
@@ -79,6 +81,9 @@ def titles_from_fields(lines: Sequence[str], where: str) -> Iterator[Title]:
             else:
                 break
         text = REPLIES.sub("", _AFTER_SUBJECT.sub("", join_title_lines(parts)))
+        if quoted := _QUOTED_TITLE.match(text):  # `title: "Care of boats",` of a document's source
+            yield Title(quoted[1], 0.85, where, line)
+            continue
         is_subject = is_memo or (greeting is not None and number < greeting + 4)
         yield Title(text, (0.93 if is_subject else 0.75) - number / 400, where, line)
 
@@ -90,7 +95,7 @@ def title_field(line: str) -> re.Match[str] | None:
 
 def titles_of_mails(text: str, where: str) -> Iterator[Title]:
     """The subject that most mails of a container have; else the file's name says more than one of them."""
-    subjects = [match[1] for match in _MAIL_SUBJECT.finditer(text)]
+    subjects = [match[1] for match in _MAIL_SUBJECT.finditer(_MAILBOX.sub("", text, count=1))]
     plain = [" ".join(REPLIES.sub("", strip_markdown(subject)).split()) for subject in subjects[:_MAX_MAILS]]
     if plain:
         subject, count = Counter(plain).most_common(1)[0]
