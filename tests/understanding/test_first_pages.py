@@ -278,7 +278,7 @@ PRINTED = {
 
         {BODY}
         """,
-        "The Harbour Light",
+        "The Harbour Light, Volume 7, Issue 3",
     ),
     "a short title with a subtitle": (
         """

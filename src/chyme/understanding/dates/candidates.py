@@ -28,7 +28,8 @@ _CHANGED = re.compile(
 )
 _MAX_LENGTH = 200  # characters of a stamp or a name
 _MAX_FOUND = 50
-_MONTH_LENGTH = len("2026-04")
+_MONTH_LENGTH, _YEAR_LENGTH = len("2026-04"), len("2026")
+_ISSUE = re.compile(r"(?:ausgabe|heft|issue|edition|numéro|número|numero)\s?#?$", re.IGNORECASE)  # 3/2021 is no March
 _FIRST, _LAST = 600, 200  # mentions that are scored
 _HEAD, _TAIL, _SAMPLE, _SAMPLES = 100_000, 30_000, 10_000, 8  # characters of a long text that are read
 _REPEATED, _MAX_REPEATED = 0.03, 0.06  # bonus for each repetition in a text, and its maximum
@@ -70,6 +71,8 @@ def find_dates(text: str, language: str | None, where: str, today: date) -> list
         score = score_date(context, i, iso) * trust
         if is_span_of_days(context, i):
             iso = iso[:_MONTH_LENGTH]
+        elif mention.is_month_in_figures and _ISSUE.search(text[max(0, mention.start - 20) : mention.start]):
+            iso = iso[:_YEAR_LENGTH]
         dated = Candidate(iso, text[mention.start : mention.end], where, score, ambiguous)
         times[iso] += 1
         if iso not in best or dated.confidence > best[iso].confidence:

@@ -35,6 +35,9 @@ _SEPARATORS = re.compile(r"[_]+|(?<=[^\W\d_]{2})-(?=\w)|(?<=\d)-(?=[^\W\d_])|\s+
 _MARKS = re.compile(r"[<>{}\[\]`|*#\\]+")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z][a-z])")
 _JUNK = WordList(__package__, "placeholders")
+_KINDS = WordList(__package__, "work_kinds")
+_MONTHS = frozenset({"may", "mai", "mar", "mars", "set", "out", "des"})  # that are also small words
+_BESIDE_FIGURE = re.compile(r"\d\W{1,2}[^\W\d]|[^\W\d]\W{1,2}\d")
 _FILLER = WordList("chyme.understanding.summaries", "filler_text")
 _MIN_FILLER, _FILLER_SHARE = 2, 0.75  # words of placeholder text, and their share of a line
 WEEKDAYS = WordList(__package__, "weekdays")
@@ -130,6 +133,7 @@ def to_normal_case(line: str, text: str) -> str:
         word.casefold() for word in _WORD.findall(text[:_BEGINNING]) if word.casefold() in wanted and not word.isupper()
     }
     common = general_words("en")
+    kinds = _KINDS.words("general") | _KINDS.words("work")
     shown = {"inc": "Inc", "ltd": "Ltd", "corp": "Corp", "co": "Co", "v": "v", "vs": "vs", "et": "et", "al": "al"}
     small = empty_words("en") | empty_words("de") | empty_words("fr") | empty_words("es")
     first = True
@@ -144,9 +148,17 @@ def to_normal_case(line: str, text: str) -> str:
             return shown[plain]
         if len(word) == 1 and (plain not in "aeoyà" or line[match.end() : match.end() + 1] == "."):
             return word  # an initial
+        if plain in _MONTHS and _BESIDE_FIGURE.search(line[max(0, match.start() - 3) : match.end() + 4]):
+            return word.capitalize()
         if plain in small and len(word) < 5:
             return word.capitalize() if is_first else word.lower()
-        is_word = len(word) > 4 or plain in known or plain in common or _PRONOUNCED.fullmatch(plain) is not None
+        is_word = (
+            len(word) > 4
+            or plain in known
+            or plain in common
+            or plain in kinds
+            or _PRONOUNCED.fullmatch(plain) is not None
+        )
         return word.capitalize() if is_word else word
 
     return _WORD.sub(fix_case, line)

@@ -8,8 +8,9 @@ from collections.abc import Iterator, Sequence
 from chyme.text.function_words import function_words
 from chyme.text.sentences import word_count
 from chyme.understanding.titles.cleanup import is_company, is_junk
-from chyme.understanding.titles.first_lines import strip_markdown
+from chyme.understanding.titles.first_lines import plain_line, strip_markdown
 from chyme.understanding.titles.line_roles import (
+    ends_with_kind,
     is_issuing_body,
     is_no_title,
     is_only_kind,
@@ -20,6 +21,7 @@ from chyme.understanding.titles.line_roles import (
 from chyme.understanding.titles.possible_title import Title, complete_kind, join_title_lines
 
 Heading = tuple[int, int, str]  # the number of the line, the level, and the text
+_KIND_WORDS = (2, 3)  # words of a heading that only adds what kind of work it is: `User manual`
 GENERAL_HEADING = 0.2  # confidence lost by the name of a body, which is a title only if nothing else is
 _HEADING = re.compile(r"^(#{1,6}|={1,6})\s+(.+)$")
 _NUMBERING = re.compile(r"^(?:\d{1,2}(?:\.\d{1,2}){0,3}\.?|[IVX]{1,5}\.|[A-Z]\.|§\s*\d+)\s+(?=\S)")
@@ -70,10 +72,13 @@ def _breaks(line: str, following: str) -> bool:
         or (second[:1].islower() and not first[:1].islower())
         or is_year_or_period(second)
         or (is_only_kind(first) and not _NUMBERING.match(second))
+        or (not names_kind(first) and ends_with_kind(second) and word_count(second) in _KIND_WORDS)
     )
 
 
-def titles_from_headings(headings: Sequence[Heading], where: str, slides: bool) -> Iterator[Title]:
+def titles_from_headings(
+    lines: Sequence[str], headings: Sequence[Heading], where: str, slides: bool
+) -> Iterator[Title]:
     """The first headings, those of the highest level that names a work before others."""
     if not headings:
         return
@@ -96,9 +101,9 @@ def titles_from_headings(headings: Sequence[Heading], where: str, slides: bool) 
             confidence -= GENERAL_HEADING + 0.1 * bool(naming)
             rank -= 1
         confidence -= 0.2 * is_torn(plain) + 0.15 * ("___" in text)
-        yield Title(
-            complete_kind(plain, plains[max(0, place - 1) : place], plains[place + 1 :]), confidence, where, text
-        )
+        before = [plain_line(line) for line in lines[max(0, line_number - 4) : line_number] if line]
+        after = [plain_line(line) for line in lines[line_number + 1 : line_number + 7] if line]
+        yield Title(complete_kind(plain, before[-2:], after), confidence, where, text)
 
 
 def names_no_work(heading: str) -> bool:

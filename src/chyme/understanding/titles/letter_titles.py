@@ -46,6 +46,8 @@ _TITLE_FIELD = re.compile(
 _QUOTED_TITLE = re.compile(r"^[\"“'‘](.{2,150})[\"”'’],?$")
 _INLINE_SUBJECT = re.compile(r"\s(?:Re|RE|Betreff|Objet|Subject|Asunto|Oggetto)\s?:\s+(\S.{4,200})$")
 _AFTER_SUBJECT = re.compile(r"\s+(?:dear|sehr geehrte|liebe[rs]?|madame|monsieur|estimad[oa])\b.*$", re.IGNORECASE)
+_PERSON = re.compile(r"^(?:(?:Dr|Prof|Mr|Ms|Mrs)\.?\s)?[A-ZÀ-Ý][\w.'’-]{0,20}(?:\s[A-ZÀ-Ý][\w.'’-]{0,20}){1,3}$")
+_NUMBERED = re.compile(r"^\d{1,5}\w?\s|\s\d{1,4}\w?$")  # a house in its street
 _FIELD = re.compile(r"^[\w-]{2,15}(?:\s\w{2,10})?:(?:\s|$)")
 _BILL = re.compile(
     r"^(?:tax |pro ?forma |sales |commercial )?(?:invoice|receipt|credit note|debit note|purchase order|quotation"
@@ -64,7 +66,7 @@ def titles_from_fields(lines: Sequence[str], where: str) -> Iterator[Title]:
     is_letter = greeting is not None or is_memo
     if greeting:
         above = [strip_markdown(line) for line in lines[:greeting] if line][:_FIRST_LINES]
-        sender = next((line for line in above if is_company(line) or is_issuing_body(line)), "")
+        sender = next((line for line in above if is_company(line) or is_issuing_body(line)), "") or _writer_in(above)
         if sender:
             yield Title(f"Letter from {to_normal_case(sender, sender.lower())}", 0.61, where, sender)
     for number, line in enumerate(lines):
@@ -86,6 +88,13 @@ def titles_from_fields(lines: Sequence[str], where: str) -> Iterator[Title]:
             continue
         is_subject = is_memo or (greeting is not None and number < greeting + 4)
         yield Title(text, (0.93 if is_subject else 0.75) - number / 400, where, line)
+
+
+def _writer_in(above: Sequence[str]) -> str:
+    """The person whose name and address a letter begins with."""
+    if len(above) > 1 and _PERSON.match(above[0]) and (is_address_or_list_line(above[1]) or _NUMBERED.search(above[1])):
+        return above[0]
+    return ""
 
 
 def title_field(line: str) -> re.Match[str] | None:

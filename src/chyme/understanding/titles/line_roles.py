@@ -138,6 +138,12 @@ def names_kind(line: str) -> bool:
     return any(_is_kind(word, kinds) for word in map(fold, _WORD.findall(line)))
 
 
+def names_meeting(line: str) -> bool:
+    """Whether a line names the record or the programme of a meeting, of which there is one for each day."""
+    words = [fold(word) for word in _WORD.findall(line)]
+    return any(_is_kind(word, _KINDS.words("meeting")) for word in (*words[:2], *words[-1:]))
+
+
 def ends_with_kind(line: str) -> bool:
     """Whether the last word of a line names a kind of work: `Purchase agreement`, but not `Paper planes`."""
     words = [fold(word) for word in _WORD.findall(line)]

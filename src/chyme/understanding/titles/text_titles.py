@@ -103,7 +103,9 @@ def titles_from_text(source: SourceText, mime: str) -> Iterator[Title]:
     yield from titles_of_bill(shown, source.where)
     yield from titles_of_receipt(lines, source.text, source.where)
     headings = headings_of(lines)
-    yield from titles_from_headings(headings, source.where, slides="presentation" in mime or "powerpoint" in mime)
+    yield from titles_from_headings(
+        lines, headings, source.where, slides="presentation" in mime or "powerpoint" in mime
+    )
     if not printed:
         yield from _line_above_headings(lines, headings, source.where)
         yield from [] if headings else title_of_poem(lines, source.where)
@@ -149,7 +151,8 @@ def _line_above_headings(lines: Sequence[str], headings: Sequence[Heading], wher
         and not (_NO_TITLE.search(plain) or _ENDED.search(plain) or _CODE.search(lines[0]) or is_torn(plain))
         and not (names_no_work(plain) or is_salutation(plain) or is_address_or_list_line(plain))
     ):
-        yield Title(plain, _ABOVE_HEADINGS, where, lines[0])
+        after = [plain_line(line) for line in lines[1:6] if line]
+        yield Title(complete_kind(plain, (), after), _ABOVE_HEADINGS, where, lines[0])
 
 
 def _from_line(rank: int, number: int, lines: Sequence[str], where: str, mime: str) -> Iterator[Title]:
