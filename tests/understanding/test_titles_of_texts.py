@@ -26,7 +26,15 @@ def title_of(text: str, name: str = "scan0001.docx", mime: str = MARKDOWN, store
 
 
 @pytest.mark.parametrize(
-    "name", ["issue7821.pdf", "test_2.docx", "sample-eng-utf8.txt", "archive__fake-text-utf-16.txt", "beispiel.odt"]
+    "name",
+    [
+        "issue7821.pdf",
+        "test_2.docx",
+        "sample-eng-utf8.txt",
+        "archive__fake-text-utf-16.txt",
+        "beispiel.odt",
+        "letters__0000001.pdf",
+    ],
 )
 def test_how_a_text_begins_says_more_than_a_name_that_is_for_a_test(name: str) -> None:
     assert title_of(PROSE, name) == "The boats lie on the north side of the harbour"
@@ -162,3 +170,15 @@ def test_a_title_in_the_properties_gets_the_subtitle_that_the_heading_has() -> N
 def test_a_slide_without_a_title_is_called_by_its_first_line() -> None:
     text = "Subcontracts of the harbour (by quarter);\n\n2002-2005 Actuals\n\nThe sum\n\nhas fallen\n\nsince 2002."
     assert title_of(text, "scan0001.pptx", SLIDES) == "Subcontracts of the harbour (by quarter)"
+
+
+def test_entries_of_a_table_of_contents_and_the_first_section_are_no_titles() -> None:
+    text = f"Contents\n\n1 Paint 2\n\n2 Ropes 4\n\n1 Paint\n\n{PROSE}"
+    assert title_of(text, "care of boats.pdf", PDF) == "care of boats"
+
+
+def test_a_question_is_not_how_a_text_is_called_that_has_no_title() -> None:
+    assert (
+        title_of("Does it float on the other side too?\n\nIt does, and it is dry.\n", "test1.docx")
+        == "It does, and it is dry"
+    )

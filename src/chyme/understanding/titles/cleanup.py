@@ -53,7 +53,7 @@ _EXTENSION = re.compile(
 )
 _NUMBERED = re.compile(
     r"^(?:slide|folie|page|seite|sheet|tabelle|document|dokument|presentation|book|chapter|kapitel|section|untitled|"
-    r"unbenannt|scan|image|img|figure|table|track|part|teil|appendix|copy|layout|diapositiva|feuil|hoja)[\s_-]*"
+    r"unbenannt|scan|image|img|figure|table|track|part|teil|appendix|copy|layout|item|column|row|cell|diapositiva|feuil|hoja)[\s_-]*"
     r"(?:no\.?\s*)?[\divxa-z]{0,4}\.?$",
     re.IGNORECASE,
 )

@@ -35,8 +35,11 @@ def title_from_name(name: str, mime: str) -> Title:
 
 
 def is_unspecific(stem: str) -> bool:
-    """Whether a name says nothing about the content: `issue7821`, `sample-eng-utf8`."""
-    pieces = _PIECE.findall(name_to_words(stem.rpartition(_SOURCE)[2]).casefold())
+    """Whether a name says nothing about the content: `issue7821`, `sample-eng-utf8`, `archive__0001`."""
+    source, _, own = stem.rpartition(_SOURCE)
+    if source and is_machine_made(own):
+        return True
+    pieces = _PIECE.findall(name_to_words(own).casefold())
     listed = [piece in _UNSPECIFIC_WORDS.words() for piece in pieces]
     return any(listed) and all(
         is_listed or len(piece) <= _SHORT for piece, is_listed in zip(pieces, listed, strict=True)

@@ -34,7 +34,8 @@ def title_from_opening(source: SourceText, mime: str) -> Iterator[Title]:
             if is_filler(sentence):
                 yield Title("Placeholder text (lorem ipsum)", _PLACEHOLDER, source.where, sentence)
                 return
-            if not is_salutation(sentence) and not is_log_line(sentence) and not is_no_title(sentence):
+            is_question = sentence.endswith("?")  # it says less than an answer
+            if not (is_salutation(sentence) or is_log_line(sentence) or is_no_title(sentence) or is_question):
                 yield Title(shorten_text(sentence.rstrip("."), _OPENING_LENGTH), _OPENING, source.where, sentence)
                 return
 

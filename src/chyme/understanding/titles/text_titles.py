@@ -52,6 +52,8 @@ MBOX = "application/mbox"
 _WRAPPED = 60  # characters from which on a line was probably wrapped
 _FIRST_LINES = 12  # first lines that may be a title without being marked as one
 _CODE = re.compile(r"\":|[{}<>=\\]|^\S+(?:\s\S+){0,2};$|\w\([^()\s]*\);$|\(\)|::|^\s*(?:\d{1,3}[.)]|[a-z][.)])\s")
+_ENTRY = re.compile(r"^\d{1,2}(?:\.\d{1,2}){0,3}\.?\s\D.{0,90}\s\d{1,3}$")  # of a table of contents
+_FIRST_SECTION = re.compile(r"^1\.?\s\D")
 _PAGE_NUMBER = re.compile(r"^\d{1,3}\s+(?=\D)|(?<=\D)\s+\d{1,3}$")
 _CAPTION_NUMBER = re.compile(
     r"^(?:table|tabelle|tableau|tabla|tabella|tabel)\s\d{1,3}(?:\.\d{1,3})?\s?[:.–—-]\s+", re.IGNORECASE
@@ -172,6 +174,10 @@ def _from_line(rank: int, number: int, lines: Sequence[str], where: str, mime: s
         or is_no_title(plain)
         or _CODE.search(line)
         or is_salutation(plain)
+        or (
+            _ENTRY.match(plain)
+            and _ENTRY.match(next((strip_markdown(other) for other in lines[number + 1 :] if other), ""))
+        )
     ):
         return
     bold = line.startswith("**") and line.rstrip().endswith("**")
@@ -182,7 +188,7 @@ def _from_line(rank: int, number: int, lines: Sequence[str], where: str, mime: s
     confidence -= 0.15 * bool(_REFERS_BACK.match(plain)) + 0.25 * is_torn(plain)
     if mime == "application/pdf" and words > 5:
         plain = _PAGE_NUMBER.sub("", plain)
-    confidence -= 0.2 * bool(_BETWEEN.match(plain))
+    confidence -= 0.2 * bool(_BETWEEN.match(plain) or _FIRST_SECTION.match(plain))
     confidence -= (
         (0.04 if rank == 0 and plain[-1:] in ";:" and words > 3 else 0.2)
         * bool(_ENDED.search(plain) and not is_company(plain))
