@@ -179,6 +179,6 @@ def test_entries_of_a_table_of_contents_and_the_first_section_are_no_titles() ->
 
 def test_a_question_is_not_how_a_text_is_called_that_has_no_title() -> None:
     assert (
-        title_of("Does it float on the other side too?\n\nIt does, and it is dry.\n", "test1.docx")
+        title_of("- Does it float on the other side too?\n- It does, and it is dry.\n", "test1.docx")
         == "It does, and it is dry"
     )
