@@ -592,6 +592,16 @@ COURT = {
 }
 
 
+def test_large_running_text_is_no_title() -> None:
+    page = """
+        12 Next, open the harbour gate. Using the small key, turn the lock twice.
+        8 lock --turn twice
+        8 gate: open
+        8 gate: locked by the keeper of the north pier, who has the other key
+        """
+    assert title_of(page, name="opening the gate.pdf") == "opening the gate"
+
+
 @pytest.mark.parametrize(("page", "title"), COURT.values(), ids=COURT.keys())
 def test_a_court_paper_is_called_by_its_parties_and_its_kind(page: str, title: str) -> None:
     assert title_of(page, stored="Microsoft Word - final order draft copy.doc") == title

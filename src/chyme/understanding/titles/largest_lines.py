@@ -70,7 +70,7 @@ def titles_by_size(lines: Sequence[SizedLine], where: str) -> Iterator[Title]:
         confidence -= 0.2 * (len(text) < 4)
         confidence -= 0.4 * (bool(before) and is_company(before[-1]) and not ends_with_kind(text))  # its motto
         confidence -= 0.25 * is_torn(text) + 0.2 * (run[0].top > _LOW) + 0.15 * text.endswith((".", ","))
-        confidence -= 0.05 * is_only_kind(text) + 0.4 * (_TWO_SENTENCES.search(text) is not None)
+        confidence -= 0.05 * is_only_kind(text) + 0.5 * (_TWO_SENTENCES.search(text) is not None)
         whole = complete_kind(text, before, after)
         if whole == text and not _is_sender(run):
             whole = _with_model_and_subtitle(text, readable, first, last, running)

@@ -174,10 +174,7 @@ def _from_line(rank: int, number: int, lines: Sequence[str], where: str, mime: s
         or is_no_title(plain)
         or _CODE.search(line)
         or is_salutation(plain)
-        or (
-            _ENTRY.match(plain)
-            and _ENTRY.match(next((strip_markdown(other) for other in lines[number + 1 :] if other), ""))
-        )
+        or _is_entry(lines, number)
     ):
         return
     bold = line.startswith("**") and line.rstrip().endswith("**")
@@ -201,6 +198,14 @@ def _from_line(rank: int, number: int, lines: Sequence[str], where: str, mime: s
     before = [plain_line(other) for other in lines[max(0, number - 2) : number] if other]
     after = [plain_line(other) for other in lines[number + 1 : number + 6] if other]
     yield Title(complete_kind(plain, before, after), confidence, where, line)
+
+
+def _is_entry(lines: Sequence[str], number: int) -> bool:
+    """Whether a line and one beside it are entries of a table of contents."""
+    beside = [line for line in (*lines[max(0, number - 2) : number], *lines[number + 1 : number + 3]) if line]
+    return _ENTRY.match(strip_markdown(lines[number])) is not None and any(
+        _ENTRY.match(strip_markdown(line)) for line in beside
+    )
 
 
 def _continues(line: str, following: str) -> bool:
