@@ -66,6 +66,7 @@ def test_a_news_page_declares_everything() -> None:
         "word_count": 2,
         "reading_minutes": 1,
         "favicon": "https://www.example.org/icon.png",
+        "dateline": None,
     }
 
 

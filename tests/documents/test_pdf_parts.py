@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
+from chyme.documents.conversion.arabic_ligatures import mend_arabic_codes
 from chyme.documents.conversion.converter import convert
 from chyme.documents.conversion.embedded_pictures import PictureBudget, PictureReader
 from chyme.documents.conversion.pdf_annotations import describe_box, label_of
@@ -191,6 +192,17 @@ def test_heads_are_removed_at_the_edges_of_a_page_and_never_from_tables_or_every
 
 def test_the_letters_of_an_arabic_ligature_are_in_their_order() -> None:
     assert converted("peace.pdf").markdown == "السلام"
+
+
+def test_the_letters_of_an_arabic_ligature_are_in_their_order_in_the_lines_of_the_first_page_too() -> None:
+    import pypdfium2
+    from pypdfium2 import raw
+
+    document = pypdfium2.PdfDocument(KINDS / "peace.pdf")
+    textpage = document[0].get_textpage()
+    codes = [raw.FPDFText_GetUnicode(textpage, index) for index in range(raw.FPDFText_CountChars(textpage))]
+    assert "".join(map(chr, mend_arabic_codes(textpage, codes))).strip() == "السلام"
+    assert mend_arabic_codes(textpage, [65, 66]) == [65, 66]
 
 
 def test_words_that_the_layout_reader_glued_or_tore_are_mended() -> None:

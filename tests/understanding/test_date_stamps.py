@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chyme.understanding.dates.candidates import from_name, from_stamp
+from chyme.understanding.dates.candidates import from_dateline, from_name, from_stamp
 from chyme.understanding.dates.choice import MIN_CONFIDENCE
 
 TODAY = date(2026, 11, 16)
@@ -155,3 +155,27 @@ def test_a_day_in_a_name_is_found_again(day: date, form: str) -> None:
 def test_any_name_and_any_stamp_can_be_read(text: str) -> None:
     from_name(text, TODAY)
     from_stamp(text, "properties", TODAY)
+
+
+@pytest.mark.parametrize(
+    ("line", "language", "day"),
+    [
+        ("Sunday, May 8, 2016", "en", "2016-05-08"),
+        ("By Ada | 3 Mar 2020", "en", "2020-03-03"),
+        ("Published: 2020-03-03 14:05", "en", "2020-03-03"),
+        ("Veröffentlicht am 3. März 2020", "de", "2020-03-03"),
+        ("Publié le 3 mars 2020 à 14h05", "fr", "2020-03-03"),
+        ("Publicado el 3 de marzo de 2020", "es", "2020-03-03"),
+        ("Pubblicato il 3 marzo 2020", "it", "2020-03-03"),
+        ("Updated 5 March 2020, published 3 March 2020", "en", "2020-03-03"),
+        ("Updated on 5 March 2020", "en", "2020-03-05"),
+        ("March 2020", "en", "2020-03"),
+        ("03/04/2020", "en", None),  # which is the day?
+        ("3 May 2027", "en", None),  # to come
+        ("1 May 2020, 2 May 2020, 3 May 2020, 4 May 2020", "en", None),
+        ("Ada, 2020", "en", None),
+    ],
+)
+def test_the_line_gives_the_day_of_publication(line: str, language: str, day: str | None) -> None:
+    found = from_dateline(line, language, TODAY)
+    assert (found.date if found else None) == day

@@ -278,7 +278,7 @@ PRINTED = {
 
         {BODY}
         """,
-        "The Harbour Light",
+        "The Harbour Light, Volume 7, Issue 3",
     ),
     "a short title with a subtitle": (
         """
@@ -590,6 +590,16 @@ COURT = {
         "John Doe v. Acme Boats, Inc.: Complaint for Damages",
     ),
 }
+
+
+def test_large_running_text_is_no_title() -> None:
+    page = """
+        12 Next, open the harbour gate. Using the small key, turn the lock twice.
+        8 lock --turn twice
+        8 gate: open
+        8 gate: locked by the keeper of the north pier, who has the other key
+        """
+    assert title_of(page, name="opening the gate.pdf") == "opening the gate"
 
 
 @pytest.mark.parametrize(("page", "title"), COURT.values(), ids=COURT.keys())

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 from chyme.documents.html.metadata_values import clean_line, date_of, language_of
 from chyme.documents.html.reader import reading_time
+from chyme.documents.html.shown_dates import MAX_LINE, date_line, marked_dates
 from chyme.documents.html.structured_data import kind_of, main_subjects, texts, things_in, types_of
 from chyme.documents.html.tree import Page, absolute_url, base_of, title_of, tree_of
 
@@ -51,6 +52,7 @@ class PageMetadata:
     word_count: int = 0
     reading_minutes: int = 0
     favicon: str | None = None
+    dateline: str | None = None  # the line with a date beside the headline, if no date is declared
 
 
 def metadata_of(page: Page, url: str, headers: Mapping[str, str], markdown: str) -> PageMetadata:
@@ -67,6 +69,12 @@ def metadata_of(page: Page, url: str, headers: Mapping[str, str], markdown: str)
     site = declared.first(
         NAME_CHARS, declared.meta("og:site_name"), declared.site(), declared.meta("application-name", "dc.publisher")
     )
+    published = declared.date(
+        declared.structured("datePublished", "uploadDate", "dateCreated"),
+        declared.meta(*_PUBLISHED),
+        declared.times(),
+        marked_dates(root),
+    )
     return PageMetadata(
         url=url,
         canonical_url=declared.address(
@@ -79,17 +87,14 @@ def metadata_of(page: Page, url: str, headers: Mapping[str, str], markdown: str)
             declared.meta("og:description", "twitter:description", "description", "dc.description", "dcterms.abstract"),
         ),
         author=declared.author(),
-        published_date=declared.date(
-            declared.structured("datePublished", "uploadDate", "dateCreated"),
-            declared.meta(*_PUBLISHED),
-            declared.times(),
-        ),
+        published_date=published,
         modified_date=declared.date(
             declared.structured("dateModified"),
             declared.meta(
                 "article:modified_time", "og:updated_time", "datemodified", "last-modified", "dcterms.modified"
             ),
         ),
+        dateline=None if published else clean_line(date_line(root), MAX_LINE),
         image=declared.address(
             declared.meta("og:image:secure_url", "og:image", "og:image:url"),
             declared.structured("image", "thumbnailUrl", within=("url", "contentUrl")),

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, BinaryIO
 
+from chyme.documents.conversion.arabic_ligatures import mend_arabic_codes
 from chyme.documents.properties.reader import Properties, clean_properties
 from chyme.text.sized_lines import LINE_LENGTH, MAX_LINES, SizedLine
 
@@ -65,7 +66,7 @@ def _front_lines(document: pypdfium2.PdfDocument) -> tuple[SizedLine, ...]:
             count = min(raw.FPDFText_CountChars(textpage), FRONT_CHARS)
             codes = [raw.FPDFText_GetUnicode(textpage, index) for index in range(count)]
             if sum(chr(code).isalpha() for code in codes if code < 0x110000) >= FRONT_LETTERS:
-                return tuple(_measure_lines(textpage, codes, height))[:MAX_LINES]
+                return tuple(_measure_lines(textpage, mend_arabic_codes(textpage, codes), height))[:MAX_LINES]
         except PdfiumError:
             return ()
     return ()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from email.parser import BytesHeaderParser
 from email.utils import parseaddr
 from typing import BinaryIO
@@ -10,6 +11,7 @@ from typing import BinaryIO
 from chyme.documents.properties.reader import HEAD_BYTES, Properties, clean_properties
 from chyme.text.decoding import decode
 
+PAGE_BYTES = 1024 * 1024  # pages often have their scripts and styles before what they say about themselves
 FRONT_MATTER_BYTES = 16_384  # front matter must end within these
 _FENCES = {"---": ("---", "..."), "+++": ("+++",)}
 _FIELD = re.compile(r"([A-Za-z][A-Za-z0-9_-]{0,39})[ \t]*[:=][ \t]*(.*)")
@@ -27,8 +29,8 @@ def page_properties(stream: BinaryIO, size: int) -> Properties:
     from chyme.documents.html.reader import page_text
     from chyme.documents.html.tree import Page
 
-    metadata = metadata_of(Page(page_text(stream.read(HEAD_BYTES))), "", {}, "")
-    return clean_properties(
+    metadata = metadata_of(Page(page_text(stream.read(PAGE_BYTES))), "", {}, "")
+    found = clean_properties(
         title=metadata.title or "",
         authors=[metadata.author or ""],
         description=metadata.description or "",
@@ -37,6 +39,7 @@ def page_properties(stream: BinaryIO, size: int) -> Properties:
         modified=metadata.modified_date or "",
         language=metadata.language or "",
     )
+    return replace(found, dateline=metadata.dateline or "")
 
 
 def mail_properties(stream: BinaryIO, size: int) -> Properties:

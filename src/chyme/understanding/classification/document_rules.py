@@ -38,12 +38,12 @@ from chyme.understanding.titles.candidates import (
     first_line,
     text_comparison_key,
 )
-from chyme.understanding.titles.cleanup import comparison_key, is_junk
+from chyme.understanding.titles.cleanup import comparison_key, is_filler, is_junk
 
 if TYPE_CHECKING:
     from chyme.documents.properties.reader import Properties
 
-RULES_VERSION = 3  # raise it when a rule changes the result
+RULES_VERSION = 4  # raise it when a rule changes the result
 _BEGINNING = 20_000  # characters read when only the title is wanted
 _TOPICS, _MIN_TOPICS = 5, 2  # topics of a document, and beside the author's keywords
 _TABLE_TOPICS = 4
@@ -162,8 +162,8 @@ def _choose_title(
 
 
 def _real_title(title: Title | None) -> str | None:
-    """The title, unless it is only the file name."""
-    return title.text if title and title.where != "name" else None
+    """The title, unless it is only the file name, or stands for placeholder text."""
+    return title.text if title and title.where != "name" and not is_filler(title.evidence) else None
 
 
 def _find_sender(source: SourceText, types: Sequence[tuple[str, float]]) -> str:

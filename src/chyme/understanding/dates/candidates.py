@@ -19,9 +19,17 @@ LABELLED = 0.75  # the confidence from which on a date has a label
 TRUST = {"exif": 0.95, "mail": 0.97, "published": 0.92, "properties": 0.55, "modified": 0.4}
 _OTHER_TRUST = 0.6
 NAME = "name"
+_DATELINE, _DATELINE_MONTH = 0.85, 0.7  # the confidence of a day and of a month beside a headline
+_MAX_IN_DATELINE = 3
+_CHANGED = re.compile(
+    r"(?:updat|modifi|revis|edit|chang|aktualisiert|geändert|mise? à jour|actualizad|aggiornat|bijgewerkt|atualizad)\w*"
+    r"\W(?:\w+\W{1,2}){0,2}$",
+    re.IGNORECASE,
+)
 _MAX_LENGTH = 200  # characters of a stamp or a name
 _MAX_FOUND = 50
-_MONTH_LENGTH = len("2026-04")
+_MONTH_LENGTH, _YEAR_LENGTH = len("2026-04"), len("2026")
+_ISSUE = re.compile(r"(?:ausgabe|heft|issue|edition|numéro|número|numero)\s?#?$", re.IGNORECASE)  # 3/2021 is no March
 _FIRST, _LAST = 600, 200  # mentions that are scored
 _HEAD, _TAIL, _SAMPLE, _SAMPLES = 100_000, 30_000, 10_000, 8  # characters of a long text that are read
 _REPEATED, _MAX_REPEATED = 0.03, 0.06  # bonus for each repetition in a text, and its maximum
@@ -63,6 +71,8 @@ def find_dates(text: str, language: str | None, where: str, today: date) -> list
         score = score_date(context, i, iso) * trust
         if is_span_of_days(context, i):
             iso = iso[:_MONTH_LENGTH]
+        elif mention.is_month_in_figures and _ISSUE.search(text[max(0, mention.start - 20) : mention.start]):
+            iso = iso[:_YEAR_LENGTH]
         dated = Candidate(iso, text[mention.start : mention.end], where, score, ambiguous)
         times[iso] += 1
         if iso not in best or dated.confidence > best[iso].confidence:
@@ -110,6 +120,26 @@ def from_stamp(value: str, where: str, today: date) -> Candidate | None:
         parts = mentions[0].iso().split("-")
         return _stamp_date(parts[0], parts[1], parts[2], text, where, today)
     return None
+
+
+def from_dateline(line: str, language: str | None, today: date) -> Candidate | None:
+    """The day in the line beside a headline, if there is one: of several, the first that is not of a change."""
+    text = line[:_MAX_LENGTH]
+    mentions = find_mentions(text, [(0, len(text))], language, today)
+    whole = [mention for mention in mentions if mention.day is not None]
+    found = [mention for mention in whole if not _CHANGED.search(text, 0, mention.start)] or whole
+    found = found or [mention for mention in mentions if not mention.mark]
+    if not found or len(mentions) > _MAX_IN_DATELINE:
+        return None
+    iso, _, ambiguous = resolve_mention(found[0], order_of(text, mentions, found[0].mark, language), today)
+    if ambiguous or iso > today.isoformat()[: len(iso)]:
+        return None
+    return Candidate(
+        iso,
+        text[found[0].start : found[0].end],
+        "published",
+        _DATELINE if len(iso) > _MONTH_LENGTH else _DATELINE_MONTH,
+    )
 
 
 def _stamp_date(year: str, month: str | None, day: str | None, text: str, where: str, today: date) -> Candidate | None:

@@ -14,14 +14,14 @@ from chyme.model import Kind
 from chyme.understanding.classification.data_descriptions import is_data
 from chyme.understanding.classification.result import Candidate
 from chyme.understanding.classification.source_text import RUNNING_TEXTS, read_json, running_text, text_in
-from chyme.understanding.dates.candidates import LABELLED, NAME, TRUST, find_dates, from_name, from_stamp
+from chyme.understanding.dates.candidates import LABELLED, NAME, TRUST, find_dates, from_dateline, from_name, from_stamp
 from chyme.understanding.dates.forms import MAX_YEARS_AHEAD
 from chyme.understanding.dates.years import find_years
 
 if TYPE_CHECKING:
     from chyme.documents.properties.reader import Properties
 
-RULES_VERSION = 3  # raise it when a rule changes the result
+RULES_VERSION = 4  # raise it when a rule changes the result
 MIN_CONFIDENCE = 0.5  # the confidence a date needs to be the document's
 MAX_CANDIDATES = 10
 _MONTH = len("2026-04")
@@ -70,11 +70,13 @@ def dates_of(
         found += [
             from_stamp(properties.created or "", made, today),
             from_stamp(properties.modified or "", "modified", today),
+            from_dateline(properties.dateline, language, today),
         ]
     page, picture = read_json(texts.get("url-metadata")), read_json(texts.get("image-preview"))
     found += [
         from_stamp(text_in(page, "published_date"), "published", today),
         from_stamp(text_in(page, "modified_date"), "modified", today),
+        from_dateline(text_in(page, "dateline"), language, today),
         from_stamp(text_in(picture, "taken"), "exif", today),
         from_stamp(_recording_date(texts), "properties", today),
     ]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 
 from chyme.understanding.dates.forms import Mention
-from chyme.understanding.dates.labels import DECORATION, NOTHING, SOFT, DateLine, line_of, score_label
+from chyme.understanding.dates.labels import DECORATION, NOTHING, PICTURE, SOFT, DateLine, line_of, score_label
 from chyme.understanding.dates.vocabulary import BILLED_PERIOD_WORDS, SALUTATION
 
 _DAY, _MONTH, _MONTH_IN_FIGURES = 0.35, 0.2, 0.05  # base score
@@ -186,7 +186,8 @@ def _opens_text(context: DateContext, mention: Mention) -> bool:
     """Whether only a title is before the date, and a new sentence after it: March 2024 The harbour is …"""
     if mention.start > _HEAD or not _NEW_SENTENCE.match(context.text, mention.end):
         return False
-    return sum(bool(line.strip(DECORATION)) for line in context.text[: mention.start].split("\n")) <= 1
+    before = PICTURE.sub("", context.text[: mention.start])
+    return sum(bool(line.strip(DECORATION)) for line in before.split("\n")) <= 1
 
 
 def _is_dateline(line: DateLine) -> bool:

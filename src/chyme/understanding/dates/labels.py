@@ -68,6 +68,7 @@ _CONTRACT_LABEL = re.compile(
     r"(?:signed|dated|made)(?: on)? this|made and entered into(?: on| as of| this)?"
     r"|\w{0,20}(?:sitzung|versammlung|besprechung).{0,90} (?:vom|am)|minutes of .{1,90}"
 )
+PICTURE = re.compile(r"!\[[^\[\]]{0,200}\]\([^()\s]{0,200}\)")
 _OPENS_A_LINK = re.compile(r"\[\[[^\[\]]{0,80}$")  # [[2024-01-03]]
 _CLOSES_A_LINK, _LINK = re.compile(r"[^\[\]]{0,80}\]\]"), 84
 
@@ -85,7 +86,7 @@ class DateLine:
     @property
     def bare(self) -> bool:
         """Whether nothing precedes the date."""
-        return not self.before.strip(DECORATION)
+        return not PICTURE.sub("", self.before).strip(DECORATION)
 
 
 def line_of(text: str, mention: Mention) -> DateLine:

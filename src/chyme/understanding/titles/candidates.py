@@ -9,7 +9,6 @@ from dataclasses import replace
 from chyme.files.machine_names import is_machine_made, without_extension
 from chyme.text.sentences import word_count
 from chyme.text.unspaced_scripts import IDEOGRAPH
-from chyme.understanding.classification.data_descriptions import is_code
 from chyme.understanding.classification.source_text import SourceText
 from chyme.understanding.titles.cleanup import (
     clean_title,
@@ -18,22 +17,23 @@ from chyme.understanding.titles.cleanup import (
     is_junk,
     name_to_words,
     same_words,
-    strip_markup,
     strip_program_name,
 )
+from chyme.understanding.titles.file_names import NAME, title_from_name
 from chyme.understanding.titles.first_lines import BEGINNING, first_line
 from chyme.understanding.titles.letter_titles import REPLIES, find_company
 from chyme.understanding.titles.line_roles import is_issuing_body, is_no_title
+from chyme.understanding.titles.opening_titles import title_from_opening
 from chyme.understanding.titles.possible_title import Title
-from chyme.understanding.titles.text_titles import title_from_opening, titles_from_table, titles_from_text
+from chyme.understanding.titles.text_titles import titles_from_table, titles_from_text
 
 __all__ = ["MIN_CONFIDENCE", "Title", "find_company", "find_titles", "first_line", "text_comparison_key"]
 
 MIN_CONFIDENCE = 0.3  # a title with less is not worth showing
 _MAIL = ("message/rfc822", "application/vnd.ms-outlook")
-_FROM_NAME = 0.35  # the file name, if a person chose it
+_GOOD = 0.7  # a heading or the largest lines
+_SUBTITLE, _SUBTITLE_WORDS = re.compile(r"\s?[:–—-]\s"), 20
 _EXPLICIT = 0.95  # written where a title belongs: used even if it is "test"
-_NAME = "name"
 _DASH = re.compile(r"\s[-–—·:]\s(?=[^-–—·:]{2,40}$)")  # before the last part
 _UNNAMED = re.compile(r"^[\s(\[]*(?:no subject|kein betreff|none|empty)?[\s)\]]*$", re.IGNORECASE)
 _SITE = re.compile(r"(?<=\w{3})\W?(?:\s[|»]\s[^|»]{2,40}){1,3}$")
@@ -52,15 +52,16 @@ def find_titles(
     if source.spoken and topics:
         spoken_about = ", ".join(topics[:3])
         candidates.append(Title(spoken_about, 0.4, source.where, spoken_about))
-    candidates += [_from_name(name, stem, mime), *title_from_opening(source, mime)]
+    candidates += [title_from_name(name, mime), *title_from_opening(source, mime)]
     cleaned = [replace(title, text=clean_title(title.text, source.text, source.metadata.site)) for title in candidates]
     usable = [
         title
         for title in cleaned
         if title.confidence > 0
         and title.text
-        and (title.confidence >= _EXPLICIT or title.where == _NAME or not is_junk(title.text, generator))
+        and (title.confidence >= _EXPLICIT or title.where == NAME or not is_junk(title.text, generator))
     ]
+    usable = [_complete_by_heading(title, usable) for title in usable]
     keys = [comparison_key(title.text) for title in usable]
     agreed = [_with_agreement(title, key, usable, keys) for title, key in zip(usable, keys, strict=True)]
     return sorted(agreed, key=lambda title: -title.confidence)
@@ -109,20 +110,28 @@ def text_comparison_key(text: str) -> str:
     return "".join(filter(str.isalnum, text.casefold()))
 
 
-def _from_name(name: str, stem: str, mime: str) -> Title:
-    """The title from a file name that a person chose. Source code always gets its file name as the title."""
-    if is_code(mime):
-        return Title(name if is_machine_made(stem) or is_junk(stem) else name_to_words(stem), _FROM_NAME, _NAME, name)
-    if is_machine_made(stem if mime == "text/html" else name):
-        return Title("", 0.0, _NAME, name)
-    plain = name_to_words(strip_markup(stem))
-    return Title(plain, MIN_CONFIDENCE if is_junk(plain) else _FROM_NAME, _NAME, name)
+def _complete_by_heading(title: Title, others: Sequence[Title]) -> Title:
+    """A title of the properties with the subtitle that the text gives it: `Inverted honour: a reading of …`."""
+    if title.where != "properties":
+        return title
+    start = title.text.casefold()
+    for other in others:
+        rest = other.text[len(start) :]
+        if (
+            other.where not in ("properties", NAME)
+            and other.confidence >= _GOOD
+            and other.text.casefold().startswith(start)
+            and _SUBTITLE.match(rest)
+            and word_count(rest) <= _SUBTITLE_WORDS
+        ):
+            return replace(title, text=other.text)
+    return title
 
 
 def _with_agreement(title: Title, key: str, others: Sequence[Title], keys: Sequence[str]) -> Title:
     """The title, with a higher confidence if another place gives the same one."""
     for other, other_key in zip(others, keys, strict=True):
-        if title.where == _NAME and key == other_key:
+        if title.where == NAME and key == other_key:
             continue  # the text spells it better
         if other.where != title.where and min(len(key), len(other_key)) > 7 and (key in other_key or other_key in key):
             return replace(title, confidence=min(0.98, title.confidence + 0.1))

@@ -23,6 +23,8 @@ _LEADERS = re.compile(
     r"(?:\s*[._·…]{3,}\s*\d*|\s+(?:page|seite|p\.|s\.)\s*\d{1,4}(?:\s*(?:of|von|/)\s*\d{1,4})?)$", re.I
 )
 _LEADER_MARKS = "._·…"
+_UNREADABLE = re.compile("\ufffd+")
+_REPEATED = re.compile(r"(\S.{3,60}?) [-–—|:] \1")
 _FILLED_IN = re.compile(r"[_.]{3,}")
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 # Four letters that are rather a word than an abbreviation: farm, club, boat; not NASA.
@@ -33,6 +35,11 @@ _SEPARATORS = re.compile(r"[_]+|(?<=[^\W\d_]{2})-(?=\w)|(?<=\d)-(?=[^\W\d_])|\s+
 _MARKS = re.compile(r"[<>{}\[\]`|*#\\]+")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z][a-z])")
 _JUNK = WordList(__package__, "placeholders")
+_KINDS = WordList(__package__, "work_kinds")
+_MONTHS = frozenset({"may", "mai", "mar", "mars", "set", "out", "des"})  # that are also small words
+_BESIDE_FIGURE = re.compile(r"\d\W{1,2}[^\W\d]|[^\W\d]\W{1,2}\d")
+_FILLER = WordList("chyme.understanding.summaries", "filler_text")
+_MIN_FILLER, _FILLER_SHARE = 2, 0.75  # words of placeholder text, and their share of a line
 WEEKDAYS = WordList(__package__, "weekdays")
 _PROGRAMS = re.compile(
     r"^(?:microsoft|ms)?\s*(?:office\s+)?(?:word|excel|powerpoint|outlook|publisher|visio|onenote)\s*(?:[-–:]\s*|$)",
@@ -46,7 +53,7 @@ _EXTENSION = re.compile(
 )
 _NUMBERED = re.compile(
     r"^(?:slide|folie|page|seite|sheet|tabelle|document|dokument|presentation|book|chapter|kapitel|section|untitled|"
-    r"unbenannt|scan|image|img|figure|table|track|part|teil|appendix|copy|layout|diapositiva|feuil|hoja)[\s_-]*"
+    r"unbenannt|scan|image|img|figure|table|track|part|teil|appendix|copy|layout|item|column|row|cell|diapositiva|feuil|hoja)[\s_-]*"
     r"(?:no\.?\s*)?[\divxa-z]{0,4}\.?$",
     re.IGNORECASE,
 )
@@ -99,13 +106,15 @@ def clean_title(text: str, around: str, site: str = "") -> str:
     if "_" in text or ".." in text:
         text = _FILLED_IN.sub(" ", text)
     line = " ".join(text.split())
-    line = line.replace("\u00ad", "")
+    line = _UNREADABLE.sub(" ", line.replace("\u00ad", "")).strip()
     if site and len(line) > len(site) + 8 and line.casefold().endswith(site.casefold()):
         line = line[: -len(site)].rstrip(" |-–—·:»")
     line = line.strip(" \t*_#|=~^<>·•-–—").rstrip(":;,")
     half = len(line) // 2
     if half > _TWICE and line[:half] == line[half + 1 :] and line[half] == " ":
         line = line[:half]  # printed over itself, as a shadow
+    if repeated := _REPEATED.fullmatch(line):
+        line = repeated[1]  # a sheet and its only table
     return shorten_text(to_normal_case(line, around), TITLE_LENGTH)
 
 
@@ -124,6 +133,7 @@ def to_normal_case(line: str, text: str) -> str:
         word.casefold() for word in _WORD.findall(text[:_BEGINNING]) if word.casefold() in wanted and not word.isupper()
     }
     common = general_words("en")
+    kinds = _KINDS.words("general") | _KINDS.words("work")
     shown = {"inc": "Inc", "ltd": "Ltd", "corp": "Corp", "co": "Co", "v": "v", "vs": "vs", "et": "et", "al": "al"}
     small = empty_words("en") | empty_words("de") | empty_words("fr") | empty_words("es")
     first = True
@@ -138,9 +148,17 @@ def to_normal_case(line: str, text: str) -> str:
             return shown[plain]
         if len(word) == 1 and (plain not in "aeoyà" or line[match.end() : match.end() + 1] == "."):
             return word  # an initial
+        if plain in _MONTHS and _BESIDE_FIGURE.search(line[max(0, match.start() - 3) : match.end() + 4]):
+            return word.capitalize()
         if plain in small and len(word) < 5:
             return word.capitalize() if is_first else word.lower()
-        is_word = len(word) > 4 or plain in known or plain in common or _PRONOUNCED.fullmatch(plain) is not None
+        is_word = (
+            len(word) > 4
+            or plain in known
+            or plain in common
+            or plain in kinds
+            or _PRONOUNCED.fullmatch(plain) is not None
+        )
         return word.capitalize() if is_word else word
 
     return _WORD.sub(fix_case, line)
@@ -175,7 +193,7 @@ def is_junk(title: str, generator: str = "") -> bool:
     """Whether a title means nothing: a program's or template's text, a placeholder, numbers or random letters."""
     line = " ".join(title.split())
     plain = line.strip(" .:;-–—_*#\"'“”„«»").casefold()
-    if len(plain) < 2 or plain in _JUNK.phrases() or same_words(plain, generator):
+    if len(plain) < 2 or plain in _JUNK.phrases() or same_words(plain, generator) or is_filler(plain):
         return True
     letters = len(_LETTER.findall(line))
     if letters < 3 and not IDEOGRAPH.search(line):
@@ -185,6 +203,12 @@ def is_junk(title: str, generator: str = "") -> bool:
     if any(pattern.match(line) for pattern in (_NUMBERED, _HEX, _ADDRESS, _ENCODED)):
         return True
     return _UNFILLED.search(line) is not None
+
+
+def is_filler(line: str) -> bool:
+    """Whether a line is placeholder text, such as `dolor sit amet`."""
+    words = [word.casefold() for word in _WORD.findall(line)]
+    return len(words) >= _MIN_FILLER and sum(word in _FILLER.words() for word in words) >= _FILLER_SHARE * len(words)
 
 
 def is_company(line: str) -> bool:

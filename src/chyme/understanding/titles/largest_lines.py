@@ -30,6 +30,7 @@ _GAP, _GAP_SCANNED = 2.6, 3.2  # from one line of a title to the next, in sizes
 _PARAGRAPH_GAP = 1.9  # from one line to the next, in sizes, where a paragraph ends
 _NUMBERED = re.compile(r"\d{1,2}(?:\.\d{1,2})*\.?\s+\D")  # the heading of a section
 _MAX_WORDS = 30
+_TWO_SENTENCES = re.compile(r"[^\W\d_]{4,}[.!?]\s+[A-ZÄÖÜ]\w+(?:\s\S+){3}")
 _MODEL = re.compile(r"^(?=[^\W\d_]+.*\d)[A-Z][\w/-]{1,14}$")
 _SHORT_TITLE, _SUBTITLE_WORDS = 3, 4  # words of a title that a subtitle completes, and of that subtitle
 _SUBTITLE = 0.6  # of the size of the title
@@ -69,7 +70,7 @@ def titles_by_size(lines: Sequence[SizedLine], where: str) -> Iterator[Title]:
         confidence -= 0.2 * (len(text) < 4)
         confidence -= 0.4 * (bool(before) and is_company(before[-1]) and not ends_with_kind(text))  # its motto
         confidence -= 0.25 * is_torn(text) + 0.2 * (run[0].top > _LOW) + 0.15 * text.endswith((".", ","))
-        confidence -= 0.05 * is_only_kind(text)
+        confidence -= 0.05 * is_only_kind(text) + 0.5 * (_TWO_SENTENCES.search(text) is not None)
         whole = complete_kind(text, before, after)
         if whole == text and not _is_sender(run):
             whole = _with_model_and_subtitle(text, readable, first, last, running)

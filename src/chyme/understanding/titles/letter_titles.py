@@ -15,7 +15,8 @@ from chyme.understanding.titles.possible_title import Title, complete_kind, join
 _FIRST_LINES = 12  # first lines that may be a title without being marked as one
 _SUBJECT_LINES = 3
 _MAX_MAILS = 500
-_MAIL_SUBJECT = re.compile(r"^(?:# |(?:\*\*)?Subject:(?:\*\*)? )(\S.{0,300})$", re.MULTILINE)
+_MAIL_SUBJECT = re.compile(r"^(?:#{1,2} |(?:\*\*)?Subject:(?:\*\*)? )(\S.{0,300})$", re.MULTILINE)
+_MAILBOX = re.compile(r"^# .{1,300}\n+(?=A mailbox )")  # its file's name
 _BILL_LINES = 40
 _RECEIPT_LENGTH = 4_000  # characters
 _MIN_SIGNS = 3
@@ -42,8 +43,11 @@ _MEMO = re.compile(r"^\W{0,4}(?:to|from|date|cc|an|von|datum|à|de|para|fecha)\W
 _TITLE_FIELD = re.compile(
     r"^\W{0,3}(?:#\+title|:?title|titel|titre|título|document title)\s*[:=]\s*(\S.{1,200})$", re.I
 )
+_QUOTED_TITLE = re.compile(r"^[\"“'‘](.{2,150})[\"”'’],?$")
 _INLINE_SUBJECT = re.compile(r"\s(?:Re|RE|Betreff|Objet|Subject|Asunto|Oggetto)\s?:\s+(\S.{4,200})$")
 _AFTER_SUBJECT = re.compile(r"\s+(?:dear|sehr geehrte|liebe[rs]?|madame|monsieur|estimad[oa])\b.*$", re.IGNORECASE)
+_PERSON = re.compile(r"^(?:(?:Dr|Prof|Mr|Ms|Mrs)\.?\s)?[A-ZÀ-Ý][\w.'’-]{0,20}(?:\s[A-ZÀ-Ý][\w.'’-]{0,20}){1,3}$")
+_NUMBERED = re.compile(r"^\d{1,5}\w?\s|\s\d{1,4}\w?$")  # a house in its street
 _FIELD = re.compile(r"^[\w-]{2,15}(?:\s\w{2,10})?:(?:\s|$)")
 _BILL = re.compile(
     r"^(?:tax |pro ?forma |sales |commercial )?(?:invoice|receipt|credit note|debit note|purchase order|quotation"
@@ -62,7 +66,7 @@ def titles_from_fields(lines: Sequence[str], where: str) -> Iterator[Title]:
     is_letter = greeting is not None or is_memo
     if greeting:
         above = [strip_markdown(line) for line in lines[:greeting] if line][:_FIRST_LINES]
-        sender = next((line for line in above if is_company(line) or is_issuing_body(line)), "")
+        sender = next((line for line in above if is_company(line) or is_issuing_body(line)), "") or _writer_in(above)
         if sender:
             yield Title(f"Letter from {to_normal_case(sender, sender.lower())}", 0.61, where, sender)
     for number, line in enumerate(lines):
@@ -79,8 +83,18 @@ def titles_from_fields(lines: Sequence[str], where: str) -> Iterator[Title]:
             else:
                 break
         text = REPLIES.sub("", _AFTER_SUBJECT.sub("", join_title_lines(parts)))
+        if quoted := _QUOTED_TITLE.match(text):  # `title: "Care of boats",` of a document's source
+            yield Title(quoted[1], 0.85, where, line)
+            continue
         is_subject = is_memo or (greeting is not None and number < greeting + 4)
         yield Title(text, (0.93 if is_subject else 0.75) - number / 400, where, line)
+
+
+def _writer_in(above: Sequence[str]) -> str:
+    """The person whose name and address a letter begins with."""
+    if len(above) > 1 and _PERSON.match(above[0]) and (is_address_or_list_line(above[1]) or _NUMBERED.search(above[1])):
+        return above[0]
+    return ""
 
 
 def title_field(line: str) -> re.Match[str] | None:
@@ -90,7 +104,7 @@ def title_field(line: str) -> re.Match[str] | None:
 
 def titles_of_mails(text: str, where: str) -> Iterator[Title]:
     """The subject that most mails of a container have; else the file's name says more than one of them."""
-    subjects = [match[1] for match in _MAIL_SUBJECT.finditer(text)]
+    subjects = [match[1] for match in _MAIL_SUBJECT.finditer(_MAILBOX.sub("", text, count=1))]
     plain = [" ".join(REPLIES.sub("", strip_markdown(subject)).split()) for subject in subjects[:_MAX_MAILS]]
     if plain:
         subject, count = Counter(plain).most_common(1)[0]

@@ -37,6 +37,14 @@ _STAMP = re.compile(
     r"\.?(?:\s?(?:no|nos|number|nummer)\.?)?\s?[:#.]?\s?[\w:./()-]*\d[\w:./() -]{0,30}$",
     re.IGNORECASE,
 )
+# `See Table 5.1.`, `Table 3: Boats by year`
+_REFERENCE = re.compile(
+    r"^(?:see|siehe|vgl\.|voir|véase|vedi|zie)\s(?:also\s|auch\s|aussi\s)?(?:the\s)?(?:table|fig(?:ure|\.)|section|page|chapter"
+    r"|appendix|annex|note|below|above|overleaf|reverse|tabelle|abb(?:ildung|\.)|abschnitt|seite|kapitel|anlage|unten|oben|tableau"
+    r"|section|annexe|tabla|figura|anexo|tabella|allegato|tabel|bijlage)\b"
+    r"|^(?:table|tabelle|tableau|tabla|tabella|tabel|fig(?:ure|\.)|abb(?:ildung|\.)|figura|exhibit)\s?[A-Z]?\d{1,3}(?:[.-]\d{1,3})*\b",
+    re.IGNORECASE,
+)
 _NUMERIC_DATE = re.compile(r"\d{1,2}[./-]\d{1,2}[./-]\d{2,4}|\d{4}[./-]\d{1,2}[./-]\d{1,2}|\d{4}年|\d{1,2}月")
 _CLOCK = re.compile(r"\b\d{1,2}[:.]\d{2}(?::\d{2})?\s?(?:[ap]\.?m\.?|uhr|h)?\b", re.IGNORECASE)
 _SALUTATION = re.compile(
@@ -130,6 +138,12 @@ def names_kind(line: str) -> bool:
     return any(_is_kind(word, kinds) for word in map(fold, _WORD.findall(line)))
 
 
+def names_meeting(line: str) -> bool:
+    """Whether a line names the record or the programme of a meeting, of which there is one for each day."""
+    words = [fold(word) for word in _WORD.findall(line)]
+    return any(_is_kind(word, _KINDS.words("meeting")) for word in (*words[:2], *words[-1:]))
+
+
 def ends_with_kind(line: str) -> bool:
     """Whether the last word of a line names a kind of work: `Purchase agreement`, but not `Paper planes`."""
     words = [fold(word) for word in _WORD.findall(line)]
@@ -162,7 +176,12 @@ def is_salutation(line: str) -> bool:
 
 def is_no_title(line: str) -> bool:
     """Whether a line is certainly no title."""
-    return is_stamp(line) or is_date_line(line) or is_boilerplate(line)
+    return is_stamp(line) or is_date_line(line) or is_boilerplate(line) or is_reference(line)
+
+
+def is_reference(line: str) -> bool:
+    """Whether a line refers to a table, a figure or another part, or is the caption of one."""
+    return _REFERENCE.match(line) is not None
 
 
 def has_letters(line: str) -> bool:

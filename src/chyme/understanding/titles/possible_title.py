@@ -15,6 +15,7 @@ from chyme.understanding.titles.line_roles import (
     is_no_title,
     is_only_kind,
     is_year_or_period,
+    names_meeting,
 )
 
 _HYPHENATED = re.compile(r"[^\W\d_]{2,}-$")
@@ -23,6 +24,16 @@ _FORM = re.compile(r"^(?:form|formular|formulaire|formulario|modulo)\s(?=[\w.-]{
 _GOES_ON = re.compile(  # in lower case: `Niederschrift` über die Sitzung
     r"(?:about|concerning|for|of|on|regarding|to the|über|zur|zum|für|betreffend|sur|relatif|sobre|sulla?|over)\s"
 )
+_STANDARD = re.compile(  # DIN EN ISO 9001
+    r"^(?:DIN|ISO|IEC|EN|BS|ANSI|ASTM|IEEE|ETSI|ITU-T|NIST|NF|UNI|UNE|NEN|VDI|VDE|ÖNORM|SN|JIS|GB/T|RFC|FIPS)"
+    r"(?:[ /-](?:EN|ISO|IEC|SP|TS|TR|PAS|NF))*[ /-]?[A-Z]{0,3} ?\d[\w.:/-]{0,20}$"
+)
+_ISSUE = re.compile(  # of a newsletter
+    r"^((?:vol(?:ume|\.)?\s?\d{1,3}\W{1,3})?(?:issue|no\.|nr\.|number|ausgabe|heft|numéro|número|numero|nummer|n[°º])"
+    r"\s?#?\d{1,4}(?:/\d{2,4})?)(?=$|\s?[|,•·(]|\s[–—-]|\s[^\W\d_]{3,10}\.?\s\d{4}$)",
+    re.IGNORECASE,
+)
+_NAME_WORDS = 12  # words of a name that a number or a day completes
 _NUMBER = re.compile(r"^(?:no|nr|n[°º]|number|nummer|#)\.?\s?[:#.]?\s?[\w./-]*\d[\w./-]*$", re.IGNORECASE)
 
 
@@ -49,14 +60,18 @@ def join_title_lines(lines: Sequence[str]) -> str:
 
 
 def complete_kind(title: str, before: Sequence[str], after: Sequence[str]) -> str:
-    """A title such as `Minutes` with the body above it and the number, year or date below it; others as they are."""
+    """A title such as `Minutes` with the body above it and the number, year or date below it; others as they are.
+
+    A standard and a form get their number from the line above, a newsletter that of its issue from below, and
+    minutes their day.
+    """
     if _FORM.match(title):
         named = next(
             (line for line in after[:3] if word_count(line) > 2 and line[:1] != "(" and not is_no_title(line)), ""
         )
         return f"{title}: {_calm(named.lstrip('☐☒☑□■ '))}" if named else title
     if not is_only_kind(title):
-        return title
+        return _complete_name(title, before, after)
     title = _calm(title)
     for line in after[:3]:
         if (is_year_or_period(line) and line not in title) or _NUMBER.match(line):
@@ -71,6 +86,21 @@ def complete_kind(title: str, before: Sequence[str], after: Sequence[str]) -> st
             break
     above = before[-1] if before and is_issuing_body(before[-1]) else ""
     return f"{_calm(above)} – {title}" if above else title
+
+
+def _complete_name(title: str, before: Sequence[str], after: Sequence[str]) -> str:
+    if before and _STANDARD.match(before[-1]) and before[-1] not in title:
+        return f"{before[-1]}: {title}"
+    form = next((line for line in before[-2:] if _FORM.match(line)), "")
+    if form and form not in title and word_count(title) > 2:
+        return f"{form}: {_calm(title)}"
+    if any(map(str.isdigit, title)) or word_count(title) > _NAME_WORDS or " v. " in title:
+        return title
+    issue = next((match[1] for line in after[:2] if (match := _ISSUE.match(line))), "")
+    if issue and not is_issuing_body(title):
+        return f"{title}, {issue}"
+    day = next((line for line in after[:2] if is_date_line(line)), "")
+    return f"{_calm(title)}, {day}" if day and names_meeting(title) else title
 
 
 def _calm(line: str) -> str:

@@ -32,8 +32,8 @@ def sheet_titles(text: str, where: str) -> Iterator[Title]:
     telling = [name for name in names if not _is_general(name)]
     if telling and telling[0] == names[0]:
         plain = name_to_words(telling[0])
-        part = 0.09 * (" " not in plain)  # one word for one of several sheets says less than the file's name
-        yield Title(plain, 0.5 if len(names) == 1 else 0.42 - part, where, telling[0])
+        # One of several sheets says less than a file name that a person chose.
+        yield Title(plain, 0.5 if len(names) == 1 else 0.33, where, telling[0])
 
 
 def _is_general(name: str) -> bool:

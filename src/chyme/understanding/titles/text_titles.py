@@ -1,24 +1,28 @@
-"""Titles in a document's text: subjects, headings, first lines, and the first sentence if there is nothing better."""
+"""Titles in a document's text: subjects, headings, and first lines."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
-from chyme.model import Segment
 from chyme.text.function_words import function_words
-from chyme.text.markdown_blocks import BlockType
-from chyme.text.markdown_lines import shorten_text
-from chyme.text.sentences import sentences_of, word_count
+from chyme.text.sentences import word_count
 from chyme.understanding.classification.data_descriptions import is_data, parse_delimited_table, parse_markdown_table
 from chyme.understanding.classification.source_text import SourceText
 from chyme.understanding.titles.cleanup import (
     is_address_or_list_line,
     is_company,
-    is_junk,
-    is_log_line,
 )
 from chyme.understanding.titles.first_lines import BEGINNING, first_lines, plain_line, strip_markdown
+from chyme.understanding.titles.heading_titles import (
+    GENERAL_HEADING,
+    Heading,
+    headings_of,
+    is_heading,
+    names_no_work,
+    titles_from_headings,
+)
 from chyme.understanding.titles.largest_lines import paragraphs_of, titles_by_size
 from chyme.understanding.titles.legal_titles import legal_titles
 from chyme.understanding.titles.letter_titles import (
@@ -37,27 +41,30 @@ from chyme.understanding.titles.line_roles import (
     is_year_or_period,
     names_kind,
 )
-from chyme.understanding.titles.possible_title import Title, complete_kind, join_title_lines
+from chyme.understanding.titles.opening_titles import title_of_poem
+from chyme.understanding.titles.possible_title import Title, complete_kind
 from chyme.understanding.titles.sheet_titles import cell_titles, sheet_titles
 
-_OPENING_LENGTH = 90  # characters of the first sentence when it serves as a title
 _CAPITALS = 4  # letters of a line in capitals that may be a part of a title
 # A table's first row: what it is about, and years.
 _YEARS_ROW = re.compile(r"\|\s*([^|\n]*[^\W\d_]{3}[^|\n]*)\|((?:\s*[^|\n]{0,12}\d{2,4}[^|\n]{0,6}\|){2,})\s*(?:\n|$)")
 MBOX = "application/mbox"
 _WRAPPED = 60  # characters from which on a line was probably wrapped
 _FIRST_LINES = 12  # first lines that may be a title without being marked as one
-_HEADING = re.compile(r"^(#{1,6}|={1,6})\s+(.+)$")
-_NUMBERING = re.compile(r"^(?:\d{1,2}(?:\.\d{1,2}){0,3}\.?|[IVX]{1,5}\.|[A-Z]\.|§\s*\d+)\s+(?=\S)")
-_CODE = re.compile(r"\":|[{}<>=\\]|;$|\(\)|::|^\s*(?:\d{1,3}[.)]|[a-z][.)])\s")
+_CODE = re.compile(r"\":|[{}<>=\\]|^\S+(?:\s\S+){0,2};$|\w\([^()\s]*\);$|\(\)|::|^\s*(?:\d{1,3}[.)]|[a-z][.)])\s")
+_ENTRY = re.compile(r"^\d{1,2}(?:\.\d{1,2}){0,3}\.?\s\D.{0,90}\s\d{1,3}$")  # of a table of contents
+_FIRST_SECTION = re.compile(r"^1\.?\s\D")
 _PAGE_NUMBER = re.compile(r"^\d{1,3}\s+(?=\D)|(?<=\D)\s+\d{1,3}$")
+_CAPTION_NUMBER = re.compile(
+    r"^(?:table|tabelle|tableau|tabla|tabella|tabel)\s\d{1,3}(?:\.\d{1,3})?\s?[:.–—-]\s+", re.IGNORECASE
+)
 _DATA_TITLE = re.compile(
     r"^ {0,4}\"?title\"?\s*[:=]\s*[\"']?([^\"'\n{}\[\]]{3,150}?)[\"']?,?\s*$|<title>([^<]{3,150})<", re.I | re.M
 )
 _NO_TITLE = re.compile(
     r"@\w|https?://|www\.|\b(?:tel|fax|phone|telefon|e-?mail)\b\.?:?|(?:^|,\s?|\b[A-Z]{1,2}[ -])\d{5}\b"
     r"|\b(?:page|seite)\s+\d|^\W*\d[\d\s./:-]*$"
-    r"|^(?:by|von|par|from|to|date|datum|an|cc|copyright|©|figure|fig\.|table|note|isbn|issn|doi|version)\b\W"
+    r"|^(?:by|von|par|from|to|date|datum|an|cc|copyright|©|isbn|issn|doi|version)\b\W|^note\W*:"
     r"|^[\w ]{1,20}:\s*\S{1,20}$|^[|+]|^\d{1,2}[:.]\d\d|-->",
     re.IGNORECASE,
 )
@@ -65,7 +72,11 @@ _REFERS_BACK = re.compile(r"^(?:they|it|this|these|those|he|she|and|but|er|sie|e
 _BETWEEN = re.compile(r"(?:between|zwischen|entre|tra|fra|tussen)\s")  # the parties of a contract, below its title
 _ENDED = re.compile(r"[.!?。！？;,:：]$")
 _SENTENCES = re.compile(r"[.!?]\s+[A-ZÄÖÜ]")
-_GENERAL_HEADING = 0.2  # confidence lost by the name of a body, which is a title only if nothing else is
+_BELOW_TEXT = 0.25  # confidence lost by a line below a table or text
+_PROSE, _SENTENCE = 160, 7  # characters of a line that is text, and words of one that ends like a sentence
+_ABOVE_HEADINGS = 0.82
+_FAR_BELOW = 3  # lines between the first one and a heading that is not the title
+_NAME_WORDS = 14  # words of a line that is a title without being marked as one
 
 
 def titles_from_text(source: SourceText, mime: str) -> Iterator[Title]:
@@ -93,94 +104,64 @@ def titles_from_text(source: SourceText, mime: str) -> Iterator[Title]:
     yield from titles_from_fields(shown, source.where)
     yield from titles_of_bill(shown, source.where)
     yield from titles_of_receipt(lines, source.text, source.where)
-    yield from _from_headings(_headings(lines), source.where, slides="presentation" in mime or "powerpoint" in mime)
+    headings = headings_of(lines)
+    yield from titles_from_headings(
+        lines, headings, source.where, slides="presentation" in mime or "powerpoint" in mime
+    )
+    if not printed:
+        yield from _line_above_headings(lines, headings, source.where)
+        yield from [] if headings else title_of_poem(lines, source.where)
     count = 0
+    is_below = False
     for number, line in enumerate(shown):
-        is_heading = not printed and (_HEADING.match(line) or _is_underlined(lines, number))
+        is_marked = not printed and is_heading(lines, number)
         if (
-            is_heading
+            is_marked
             or title_field(line)
             or not line
             or line.startswith(("```", ">", "!", "|", "- ", "* ", "<", "{", "["))
         ):
+            is_below = is_below or line.startswith("|")
             continue
         if count >= _FIRST_LINES:
             break
-        yield from _from_line(count, number, shown, source.where, mime)
+        for title in _from_line(count, number, shown, source.where, mime):
+            yield replace(title, confidence=title.confidence - _BELOW_TEXT) if is_below else title
+        is_below = is_below or (not printed and _is_prose(line))
         count += 1
 
 
-def _is_underlined(lines: Sequence[str], number: int) -> bool:
-    return number + 1 < len(lines) and re.fullmatch(r"[=~^*-]{4,200}", lines[number + 1]) is not None
+def _is_prose(line: str) -> bool:
+    """Whether a line is text rather than something above it."""
+    return len(line) > _PROSE or (line.endswith(".") and word_count(line) > _SENTENCE)
 
 
-def _headings(lines: Sequence[str]) -> list[tuple[int, int, str]]:
-    """The headings: the number of the line, the level, and the text. Those that layout broke are joined."""
-    headings: list[tuple[int, int, str]] = []
-    for number, line in enumerate(lines):
-        heading = _HEADING.match(line)
-        if not heading and not _is_underlined(lines, number):
-            continue
-        level, text = (len(heading[1]), heading[2]) if heading else (1, line)
-        last = headings[-1] if headings else None
-        if last and last[1] == level and not any(lines[last[0] + 1 : number]) and _breaks(last[2], text):
-            headings[-1] = (number, level, join_title_lines([strip_markdown(last[2]), strip_markdown(text)]))
-        else:
-            headings.append((number, level, text))
-    return headings
-
-
-def _breaks(line: str, following: str) -> bool:
-    """Whether two headings are one title: the first ends open, or only names a kind of work, or a year follows."""
-    first, second = strip_markdown(line), strip_markdown(following)
-    if is_junk(first) or is_junk(second) or is_issuing_body(first) or len(first) + len(second) > 150:
-        return is_year_or_period(second) and not is_junk(first)
-    last = first.rpartition(" ")[2].lower()
-    ends_open = (
-        last in function_words("en") or last in function_words("de") or first.endswith((":", ",", "–", "—", "-"))
-    )
-    return (
-        ends_open
-        or (second[:1].islower() and not first[:1].islower())
-        or is_year_or_period(second)
-        or (is_only_kind(first) and not _NUMBERING.match(second))
-    )
-
-
-def _from_headings(headings: Sequence[tuple[int, int, str]], where: str, slides: bool) -> Iterator[Title]:
-    if not headings:
+def _line_above_headings(lines: Sequence[str], headings: Sequence[Heading], where: str) -> Iterator[Title]:
+    """The first line of a text whose headings only divide it: none is of the highest level, or they begin far below."""
+    if not headings or headings[0][0] == 0 or not lines[0]:
         return
-    plains = [strip_markdown(text) for _, _, text in headings[:9]]
-    naming = [level for (_, level, _), plain in zip(headings, plains, strict=False) if not _names_no_work(plain)]
-    highest = min(naming, default=1)
-    rank = 0
-    for place, (line_number, level, text) in enumerate(headings[:6]):
-        plain = plains[place]
-        if is_no_title(plain):
-            continue
-        confidence = (0.8 if level <= highest else 0.6) - 0.08 * rank - line_number / 300
-        rank += 1
-        is_sentence = plain.endswith((".", ",")) and not slides
-        if _NUMBERING.match(plain) or is_sentence or _NO_TITLE.search(plain):
-            confidence -= 0.3
-        if not 2 <= word_count(plain) <= 25:
-            confidence -= 0.15 * (not names_kind(plain) or word_count(plain) > 25)
-        if is_issuing_body(plain) or is_company(plain):
-            confidence -= _GENERAL_HEADING + 0.1 * bool(naming)
-            rank -= 1
-        confidence -= 0.2 * is_torn(plain) + 0.15 * ("___" in text)
-        yield Title(
-            complete_kind(plain, plains[max(0, place - 1) : place], plains[place + 1 :]), confidence, where, text
-        )
-
-
-def _names_no_work(heading: str) -> bool:
-    return is_junk(heading) or is_no_title(heading) or is_issuing_body(heading) or is_company(heading)
+    line_number = headings[0][0]
+    bold = lines[0].startswith("**") and lines[0].endswith("**")
+    highest = sum(level == 1 for _, level, _ in headings)
+    if highest and not (line_number > _FAR_BELOW and (bold or highest > 1)):
+        return
+    plain = strip_markdown(lines[0])
+    is_alone = len(lines) > 1 and not lines[1]
+    if (
+        is_alone
+        and 2 <= word_count(plain) <= _NAME_WORDS
+        and not (_NO_TITLE.search(plain) or _ENDED.search(plain) or _CODE.search(lines[0]) or is_torn(plain))
+        and not (names_no_work(plain) or is_salutation(plain) or is_address_or_list_line(plain))
+    ):
+        after = [plain_line(line) for line in lines[1:6] if line]
+        yield Title(complete_kind(plain, (), after), _ABOVE_HEADINGS, where, lines[0])
 
 
 def _from_line(rank: int, number: int, lines: Sequence[str], where: str, mime: str) -> Iterator[Title]:
     line = lines[number]
     plain = strip_markdown(line)
+    if any(below.startswith("|") for below in lines[number + 1 : number + 3]):
+        plain = _CAPTION_NUMBER.sub("", plain)
     following = lines[number + 1] if number + 1 < len(lines) else ""
     if _continues(plain, strip_markdown(following)):
         plain = f"{plain} {strip_markdown(following)}"
@@ -193,6 +174,7 @@ def _from_line(rank: int, number: int, lines: Sequence[str], where: str, mime: s
         or is_no_title(plain)
         or _CODE.search(line)
         or is_salutation(plain)
+        or _is_entry(lines, number)
     ):
         return
     bold = line.startswith("**") and line.rstrip().endswith("**")
@@ -203,18 +185,27 @@ def _from_line(rank: int, number: int, lines: Sequence[str], where: str, mime: s
     confidence -= 0.15 * bool(_REFERS_BACK.match(plain)) + 0.25 * is_torn(plain)
     if mime == "application/pdf" and words > 5:
         plain = _PAGE_NUMBER.sub("", plain)
-    confidence -= 0.2 * bool(_BETWEEN.match(plain))
+    confidence -= 0.2 * bool(_BETWEEN.match(plain) or _FIRST_SECTION.match(plain))
     confidence -= (
-        0.2 * bool(_ENDED.search(plain) and not is_company(plain))
+        (0.04 if rank == 0 and plain[-1:] in ";:" and words > 3 else 0.2)
+        * bool(_ENDED.search(plain) and not is_company(plain))
         + 0.25 * (words == 1 and not is_only_kind(plain))
         + 0.15 * (words > 16)
         + 0.3 * bool(_ENDED.search(plain) and _SENTENCES.search(plain))
     )
-    confidence -= _GENERAL_HEADING * is_issuing_body(plain) + 0.25 * (words > 3 and _ends_open(plain))
+    confidence -= GENERAL_HEADING * is_issuing_body(plain) + 0.25 * (words > 3 and _ends_open(plain))
     confidence += 0.1 * ((1 < words < 16 or is_only_kind(plain)) and names_kind(plain) and not _ENDED.search(plain))
     before = [plain_line(other) for other in lines[max(0, number - 2) : number] if other]
     after = [plain_line(other) for other in lines[number + 1 : number + 6] if other]
     yield Title(complete_kind(plain, before, after), confidence, where, line)
+
+
+def _is_entry(lines: Sequence[str], number: int) -> bool:
+    """Whether a line and one beside it are entries of a table of contents."""
+    beside = [line for line in (*lines[max(0, number - 2) : number], *lines[number + 1 : number + 3]) if line]
+    return _ENTRY.match(strip_markdown(lines[number])) is not None and any(
+        _ENTRY.match(strip_markdown(line)) for line in beside
+    )
 
 
 def _continues(line: str, following: str) -> bool:
@@ -250,23 +241,12 @@ def titles_from_table(source: SourceText, mime: str) -> Iterator[Title]:
     above = _YEARS_ROW.match(source.text.lstrip()[:600])
     if above and is_year_or_period(above[2].split("|")[0]):
         yield Title(above[1].strip(), 0.5, source.where, above[1].strip())
-    if table.caption and not is_no_title(table.caption):
-        yield Title(table.caption, 0.6, source.where, table.caption)
+    caption = _CAPTION_NUMBER.sub("", table.caption)
+    if caption and not is_no_title(caption):
+        yield Title(caption, 0.6, source.where, table.caption)
     if len(table.names) > 1:
         listing = f"Table of {', '.join(table.names[:4])}"
         yield Title(listing, 0.31, source.where, listing)
-
-
-def title_from_opening(source: SourceText, mime: str) -> Iterator[Title]:
-    """The first sentence, for files that have no other title, not even a file name that a person chose."""
-    if is_data(mime) or parse_markdown_table(source.text):
-        return
-    for block in source.blocks[:8]:
-        if block.sort in (BlockType.PARAGRAPH, BlockType.ITEM) and word_count(block.text[:400]) > 2:
-            sentence = sentences_of([Segment(0.0, 0.0, block.text[:400])], [block.text[:400]])[0].text
-            if not is_salutation(sentence) and not is_log_line(sentence) and not is_no_title(sentence):
-                yield Title(shorten_text(sentence.rstrip("."), _OPENING_LENGTH), 0.31, source.where, sentence)
-                return
 
 
 def _without_code(lines: Sequence[str]) -> list[str]:

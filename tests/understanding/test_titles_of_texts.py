@@ -1,0 +1,184 @@
+"""Which title a text without a cover gets: notes, poems, drafts, mailboxes, sheets, slides, and files of tests."""
+
+from __future__ import annotations
+
+import pytest
+
+from chyme.documents.properties.reader import Properties
+from chyme.understanding.classification.source_text import read_source_text
+from chyme.understanding.titles.candidates import MIN_CONFIDENCE, find_titles
+
+MARKDOWN, PDF, SLIDES = (
+    "text/markdown",
+    "application/pdf",
+    "application/vnd.openxmlformats-officedocument.presentationml.presentation",
+)
+SHEET = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+PROSE = (
+    "The boats lie on the north side of the harbour. They were painted last spring, and most of them are dry.\n\n" * 4
+)
+TABLE = "| Boat | Year |\n| --- | --- |\n| Tern | 1994 |\n| Gull | 2003 |\n\n"
+
+
+def title_of(text: str, name: str = "scan0001.docx", mime: str = MARKDOWN, stored: str = "") -> str | None:
+    found = find_titles(read_source_text({"doc-to-markdown": text}, Properties(stored)), name, mime)
+    return found[0].text if found and found[0].confidence >= MIN_CONFIDENCE else None
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "issue7821.pdf",
+        "test_2.docx",
+        "sample-eng-utf8.txt",
+        "archive__fake-text-utf-16.txt",
+        "beispiel.odt",
+        "letters__0000001.pdf",
+    ],
+)
+def test_how_a_text_begins_says_more_than_a_name_that_is_for_a_test(name: str) -> None:
+    assert title_of(PROSE, name) == "The boats lie on the north side of the harbour"
+
+
+@pytest.mark.parametrize(
+    ("name", "title"),
+    [
+        ("Rent.txt", "Rent"),
+        ("paint_of_boats.docx", "paint of boats"),
+        ("test of the new paint.docx", "test of the new paint"),
+        ("harbour_survey.docx.pdf", "harbour survey"),
+        ("Node.js in short.pdf", "Node.js in short"),
+    ],
+)
+def test_a_name_that_tells_the_subject_says_more_than_how_the_text_begins(name: str, title: str) -> None:
+    assert title_of(PROSE, name) == title
+
+
+def test_a_name_for_a_test_is_still_better_than_nothing() -> None:
+    assert title_of("", "issue7821.pdf") == "issue7821"
+
+
+def test_a_poem_is_called_by_its_first_line() -> None:
+    verses = (
+        "The gull has left the harbour wall,\nIts cry is in the rain.\nNo sail is seen, no boats at all,\n"
+        "Until it calls again.\n\nThe lamp upon the pier is lit,\nThe keeper goes to sleep;\n"
+    )
+    assert title_of(verses, "0001.txt") == "The gull has left the harbour wall"
+    assert title_of(verses, "poem for Ada.txt") == "The gull has left the harbour wall"
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "Ada Byron\n12 Quay Street\nBristol\nEngland\n\n",
+        "Bread and butter for six,\nTwo cups of flour,\n3 eggs,\nA little salt.\n\n",
+        "The harbour was built by the town in\nthe year of the great flood, and since\nthen it has\nbeen repaired.\n",
+    ],
+)
+def test_addresses_lists_and_wrapped_text_are_no_poems(lines: str) -> None:
+    found = find_titles(read_source_text({"file": lines + PROSE}), "0001.txt", "text/plain")
+    assert all(title.confidence != 0.48 for title in found)
+
+
+def test_a_line_below_a_table_or_text_is_no_title() -> None:
+    assert title_of(f"# Header\n\n{TABLE}After the table\n", "boats.docx") == "boats"
+    assert title_of(f"{PROSE}More of it\n", "boats.docx") == "boats"
+
+
+@pytest.mark.parametrize(
+    "line", ["See Table 5.1.", "Siehe Abbildung 3", "see also section 4.2", "Figure 2: The pier", "Table 3.1"]
+)
+def test_a_reference_to_another_part_and_a_caption_are_no_titles(line: str) -> None:
+    assert title_of(f"{line}\n\n{PROSE}", "Paint of boats.docx") == "Paint of boats"
+
+
+@pytest.mark.parametrize(
+    "heading", ["Table with all boats", "Note on the north pier", "To the lighthouse", "From Whitby to Hull"]
+)
+def test_a_heading_may_begin_with_a_small_word_or_that_of_a_caption(heading: str) -> None:
+    assert title_of(f"## {heading}\n\n{PROSE}## Where they lie\n\n{PROSE}") == heading
+
+
+def test_the_caption_of_the_only_table_is_the_title_without_its_number() -> None:
+    assert title_of(f"**Table 3: Boats by year**\n\n{TABLE * 3}", "0001.docx") == "Boats by year"
+
+
+@pytest.mark.parametrize("line", ["Dolor sit amet", "Lorem ipsum dolor sit amet, consectetur adipiscing elit."])
+def test_placeholder_text_is_no_title(line: str) -> None:
+    assert title_of(f"{line}\n\n{TABLE}", "layout of the leaflet.docx") == "layout of the leaflet"
+
+
+def test_a_document_of_placeholder_text_is_called_so() -> None:
+    text = "Lorem ipsum dolor sit amet, consectetur adipiscing elit. Duis tempor magna eget.\n\n" * 4
+    assert title_of(text, "test1.docx") == "Placeholder text (lorem ipsum)"
+    assert title_of(text, "layout of the leaflet.docx") == "layout of the leaflet"
+
+
+def test_the_first_line_is_the_title_where_headings_only_divide_the_text() -> None:
+    assert title_of(f"Care of wooden boats\n\n## Paint\n\n{PROSE}## Ropes\n\n{PROSE}") == "Care of wooden boats"
+    text = f"Care of wooden boats\n\nby Ada Byron\n\n3 May 2024\n\n# Paint\n\n{PROSE}# Ropes\n\n{PROSE}"
+    assert title_of(text) == "Care of wooden boats"
+    assert title_of(f"**Care of boats**\n\nAda Byron\n\nWhitby\n\n# Paint\n\n{PROSE}") == "Care of boats"
+
+
+@pytest.mark.parametrize(
+    "first", ["Harbour Office of Whitby", "Blue Harbour Ltd.", "They were painted.", "Dear Ada", "12 Quay Street"]
+)
+def test_a_sender_or_a_sentence_above_the_headings_is_no_title(first: str) -> None:
+    assert title_of(f"{first}\n\n## Care of wooden boats\n\n{PROSE}## Ropes\n\n{PROSE}") == "Care of wooden boats"
+
+
+def test_the_highest_heading_beats_a_line_right_above_it() -> None:
+    assert title_of(f"Harbour papers in three parts\n\n# Care of wooden boats\n\n{PROSE}") == "Care of wooden boats"
+
+
+def test_a_mailbox_is_not_called_by_the_heading_that_is_its_file_name() -> None:
+    def mailbox(*subjects: str) -> str:
+        mails = "\n\n".join(f"## {subject}\n\n**From:** Ada\n\nSee below." for subject in subjects)
+        return f"# harbour__mails\n\nA mailbox with {len(subjects)} e-mails.\n\n{mails}"
+
+    box = "application/mbox"
+    assert title_of(mailbox("Re: The pier", "The pier", "Lunch"), "harbour__mails.mbox", box) == "The pier"
+    assert title_of(mailbox("Rope", "The pier", "Lunch"), "harbour__mails.mbox", box) == "harbour mails"
+
+
+def test_the_first_of_several_sheets_says_less_than_a_name_that_a_person_gave() -> None:
+    text = f"## Mooring fees\n\n{TABLE}## Winter quarters\n\n{TABLE}"
+    assert title_of(text, "harbour budget.xlsx", SHEET) == "harbour budget"
+    assert title_of(text, "scan0001.xlsx", SHEET) == "Mooring fees"
+
+
+def test_a_name_that_was_written_twice_is_written_once() -> None:
+    assert title_of(f"## Attendance - Attendance\n\n{TABLE}", "scan0001.xlsx", SHEET) == "Attendance"
+
+
+def test_a_title_in_quotation_marks_in_the_source_of_a_document_is_the_title() -> None:
+    text = f'#set document(\n  title: "Care of wooden boats",\n  author: "Ada Byron"\n)\n\n= Paint\n\n{PROSE}'
+    assert title_of(text, "boats.typ", "text/plain") == "Care of wooden boats"
+
+
+def test_characters_that_could_not_be_read_are_no_part_of_a_title() -> None:
+    assert title_of(PROSE, "a.eml", "message/rfc822", "The pier is open\ufffd\ufffd\ufffd") == "The pier is open"
+
+
+def test_a_title_in_the_properties_gets_the_subtitle_that_the_heading_has() -> None:
+    text = f"# CARE OF BOATS: A GUIDE FOR OWNERS\n\n{PROSE}"
+    assert title_of(text, mime=PDF, stored="Care of Boats") == "Care of Boats: a Guide for Owners"
+    assert title_of(f"# Care of boats in winter\n\n{PROSE}", mime=PDF, stored="Care of boats") == "Care of boats"
+
+
+def test_a_slide_without_a_title_is_called_by_its_first_line() -> None:
+    text = "Subcontracts of the harbour (by quarter);\n\n2002-2005 Actuals\n\nThe sum\n\nhas fallen\n\nsince 2002."
+    assert title_of(text, "scan0001.pptx", SLIDES) == "Subcontracts of the harbour (by quarter)"
+
+
+def test_entries_of_a_table_of_contents_and_the_first_section_are_no_titles() -> None:
+    text = f"Contents\n\n1 Paint 2\n\n2 Ropes 4\n\n1 Paint\n\n{PROSE}"
+    assert title_of(text, "care of boats.pdf", PDF) == "care of boats"
+
+
+def test_a_question_is_not_how_a_text_is_called_that_has_no_title() -> None:
+    assert (
+        title_of("- Does it float on the other side too?\n- It does, and it is dry.\n", "test1.docx")
+        == "It does, and it is dry"
+    )
