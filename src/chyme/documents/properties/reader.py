@@ -14,7 +14,7 @@ from chyme.files.extensions import ARCHIVES, DOCUMENTS, EML, EPUB, HTML, ODP, OD
 from chyme.model import Kind
 from chyme.text.sized_lines import SizedLine
 
-PROPERTIES = 2  # raise it when other things are read, or read in another way
+PROPERTIES = 3  # raise it when other things are read, or read in another way
 LINE, TEXT, KEYWORD, MOST_KEYWORDS = 500, 2_000, 100, 30  # characters, and how many
 HEAD_BYTES = 256 * 1024  # of documents that have all metadata at their beginning
 
@@ -33,6 +33,8 @@ class Properties:
     modified: str | None = None
     language: str | None = None  # as in `en`
     front: tuple[SizedLine, ...] = ()  # the lines of a PDF's first page, with their sizes
+    fields: int = 0  # to fill in, on the first pages of a PDF
+    wide_pages: int = 0  # pages of a PDF whose first ones are all wider than high
 
 
 Reader = Callable[[BinaryIO, int], Properties]  # the file, its size

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from chyme.files.extensions import ARCHIVES
 from chyme.text.common_words import general_words
 from chyme.text.markdown_blocks import BlockType
 from chyme.text.markdown_lines import shorten_text
@@ -19,6 +20,7 @@ from chyme.understanding.classification.data_descriptions import (
     parse_delimited_table,
     parse_markdown_table,
 )
+from chyme.understanding.classification.document_shapes import PLACEHOLDER, WITHOUT_TOPICS, shape_tags
 from chyme.understanding.classification.document_types import document_type_tags, title_names_type
 from chyme.understanding.classification.result import EVIDENCE_LENGTH, LOCAL, MAX_TAGS, Candidate, Classification
 from chyme.understanding.classification.source_text import MAX_CHARS, SourceText, read_source_text
@@ -109,6 +111,7 @@ def classify_document_by_rules(
     summary = choose_sentence(source, facts)
     if summary:
         note("summary", summary.confidence, summary.evidence)
+    types += shape_tags(source, _real_title(title), name, mime, [sort for sort, _ in types], properties)
     tags = _choose_tags(source, title, mime, code, types, _find_people(source, properties))
     if tags:
         note("tags", sum(topic.score for topic in tags) / len(tags), ", ".join(topic.tag for topic in tags))
@@ -194,12 +197,15 @@ def _choose_tags(
         type_topics.append(Topic("recording", 0.9))
     keywords = _keywords(source)
     count = max(_MIN_TOPICS, _TOPICS - len(keywords))
-    subjects = [] if is_data(mime) else find_topics(source.blocks, named, language, count, people)
+    sorts = frozenset(tag for tag, _ in types)
+    has_subjects = not (is_data(mime) or mime in ARCHIVES or sorts & WITHOUT_TOPICS)
+    subjects = find_topics(source.blocks, named, language, count, people) if has_subjects else []
     if len(subjects) < _MIN_TOPICS and (table := _find_table(source, mime)):
         name = title.text if title and (named or is_data(mime)) else table.caption
         subjects += find_column_topics(name, table.names, language, _TABLE_TOPICS)
-    if named and len(keywords) + len(subjects) < _MIN_TOPICS:
-        subjects += find_title_topics(named, language, people, _MIN_TOPICS)
+    if named and len(keywords) + len(subjects) < _MIN_TOPICS and PLACEHOLDER not in sorts and mime not in ARCHIVES:
+        found = find_title_topics(named, language, people, _MIN_TOPICS)
+        subjects += [topic for topic in found if " " in topic.tag or not subjects]
     chosen: list[Topic] = []
     for topic in (*type_topics, *keywords, *subjects):
         if not any(_repeats(topic.tag, other.tag) for other in chosen) and not any(

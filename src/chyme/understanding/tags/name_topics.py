@@ -3,44 +3,136 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-from chyme.text.common_words import is_nounlike
+from chyme.text.common_words import has_noun_endings, is_nounlike
+from chyme.text.function_words import function_words
 from chyme.text.stemmer import fold
+from chyme.text.unspaced_scripts import RUNS
 from chyme.understanding.tags.person_names import find_person_words
-from chyme.understanding.tags.phrases import empty_words, generic_nouns, is_german_noun_phrase, phrases_in
+from chyme.understanding.tags.phrases import (
+    TOKEN,
+    empty_words,
+    form_nouns,
+    generic_nouns,
+    phrases_in,
+)
 from chyme.understanding.tags.topics import Topic
 
 _MIN_LETTERS = 4  # of a column's name
 _MIN_TITLE_WORD = 5  # letters of a title's word that is a topic alone
 _SINGLE_WORDS = frozenset({"en", "de"})  # languages whose verbs and adjectives are told from nouns
 _IN_TITLE = 0.5
+_MAX_TITLE_WORDS = 4
+_FINITE_VERBS = frozenset(
+    {"is", "are", "was", "were", "has", "have", "had", "will", "would", "can", "could", "should", "must", "does", "did"}
+    | {
+        "i",
+        "you",
+        "we",
+        "they",
+        "he",
+        "she",
+        "it",
+        "ist",
+        "sind",
+        "war",
+        "hat",
+        "wird",
+        "ich",
+        "wir",
+        "sie",
+        "est",
+        "sont",
+    }
+    | {"es", "son", "está", "è", "sono", "zijn", "é", "são"}
+)
 _MAX_WORDS = 2
 _MAX_COLUMNS, _FEW_PEOPLE = 40, 4
 _PARTS = re.compile(r"(?<=[a-z])(?=[A-Z])|[_./()\[\]%-]+")
 
 
 def find_title_topics(title: str, language: str | None, people: Sequence[str], limit: int) -> list[Topic]:
-    """The topics in a title, for a text that is too short to repeat them."""
+    """The topics in a title, for a text that is too short to repeat them; none if the title is a sentence.
+
+    Whole noun phrases, with their last noun even if that is a general one: `linked images`, not `linked`.
+    """
     persons = find_person_words(title, people)
-    found: list[str] = []
-    generic = generic_nouns(language)
-    mentions = [mention for mention in phrases_in(title, empty_words(language)) if not mention.is_cut]
+    if _is_sentence(title):
+        return []
+    if not has_noun_endings(language):  # only as a whole is it sure to be a phrase
+        words = title.lower().split()
+        is_phrase = 1 < len(words) <= _MAX_TITLE_WORDS and all(map(str.isalpha, words)) and not RUNS.search(title)
+        return [Topic(" ".join(words), _IN_TITLE)] if language and is_phrase and persons.isdisjoint(words) else []
+    found = [
+        phrase
+        for words in _chunks(title, language)
+        if (phrase := _noun_phrase(words, language)) and persons.isdisjoint(map(fold, phrase.split()))
+    ]
+    found.sort(key=lambda phrase: -min(phrase.count(" "), 1))
+    return [Topic(tag, _IN_TITLE) for tag in list(dict.fromkeys(found))[:limit]]
+
+
+def _is_sentence(title: str) -> bool:
+    words = {word.lower() for word in TOKEN.findall(title)}
+    return title.rstrip().endswith((".", "?", "!")) or not words.isdisjoint(_FINITE_VERBS)
+
+
+def _chunks(title: str, language: str | None) -> Iterator[list[str]]:
+    """The words between function words, numbers and punctuation marks."""
+    small, empty = function_words(language), empty_words(language)
+    chunk: list[str] = []
+    for token in [*TOKEN.findall(title), "."]:
+        if token[0].isalpha() and token.lower() not in small and not any(map(str.isdecimal, token)):
+            if chunk and chunk[-1].lower() in empty and len(chunk) > 1:
+                yield chunk  # a general word ends a phrase: `linked images`
+                chunk = []
+            chunk.append(token)
+        elif chunk:
+            yield chunk
+            chunk = []
+
+
+def _noun_phrase(words: Sequence[str], language: str | None) -> str:
+    """The words as a topic, without words of form at either end; empty if none of them tells anything."""
+    empty, generic = empty_words(language), generic_nouns(language)
+    words = list(words)
+    while words and (words[-1].lower() in form_nouns() or not _may_end(words, language)):
+        words.pop()
+    while words and (_is_form(words[0], empty) or (language == "en" and _is_verb_form(words[0], language))):
+        del words[0]
     if language == "de":
-        mentions = [mention for mention in mentions if is_german_noun_phrase(mention.words)]
-    mentions.sort(key=lambda mention: -len(mention.words))
-    for words in (tuple(word.lower() for word in mention.words) for mention in mentions):
-        is_part = any(set(words) & set(other.split()) for other in found)
-        is_clear = len(words) > 1 or (language in _SINGLE_WORDS and len(words[0]) >= _MIN_TITLE_WORD)
-        if (
-            is_clear
-            and not is_part
-            and persons.isdisjoint(map(fold, words))
-            and is_nounlike(words[-1], language)
-            and not all(word in generic for word in words)
-        ):
-            found.append(" ".join(words))
-    return [Topic(tag, _IN_TITLE) for tag in found[:limit]]
+        words = [word for word in words if word[:1].isupper() or word.endswith("e")]  # no inflected adjectives
+    words = words[-_MAX_TITLE_WORDS:]
+    telling = [word for word in words if _is_telling(word, language, empty, generic)]
+    if not telling or (len(words) == 1 and not (language in _SINGLE_WORDS and len(words[0]) >= _MIN_TITLE_WORD)):
+        return ""
+    return " ".join(words).lower()
+
+
+def _is_form(word: str, empty: frozenset[str]) -> bool:
+    return word.lower() in form_nouns() or word.lower() in empty
+
+
+def _may_end(words: Sequence[str], language: str | None) -> bool:
+    """Whether the last word may be a noun: after another noun also a participle, as in `machine learning`."""
+    *others, last = words
+    is_compound = bool(others) and last.lower().endswith("ing") and is_nounlike(others[-1].lower(), language)
+    return is_nounlike(last.lower(), language) or last.isupper() or is_compound
+
+
+def _is_verb_form(word: str, language: str | None) -> bool:
+    """Whether a word at the beginning is a participle: `using`, `testing`."""
+    return word.lower().endswith("ing") and not is_nounlike(word.lower(), language)
+
+
+def _is_telling(word: str, language: str | None, empty: frozenset[str], generic: frozenset[str]) -> bool:
+    """Whether a noun says more than that something is something."""
+    parts = [part for part in word.lower().split("-") if part]
+    if len(word) < _MIN_LETTERS and not (word.isupper() and len(word) == _MIN_LETTERS - 1):
+        return False
+    is_general = all(part in empty or part in generic or part in form_nouns() for part in parts)
+    return not is_general and is_nounlike(parts[-1], language)
 
 
 def find_column_topics(title: str, columns: Sequence[str], language: str | None, limit: int) -> list[Topic]:

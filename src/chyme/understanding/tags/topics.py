@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from chyme.text.common_words import begins_with_a_day, general_words, has_language, is_nounlike
+from chyme.text.common_words import begins_with_a_day, general_words, has_language, has_noun_endings, is_nounlike
 from chyme.text.key_phrases import key_phrases
 from chyme.text.markdown_blocks import Block
 from chyme.text.stemmer import fold
@@ -22,15 +22,20 @@ from chyme.understanding.tags.phrases import (
     first_blocks,
     generic_nouns,
     is_german_noun_phrase,
+    without_other_languages,
 )
 
 MIN_SCORE, _MIN_SCORE_OF_FEW, _FEW = 0.36, 0.28, 3  # share of the best score; less for the first topics
 _MAX_LEAD = 1.5  # times the second score that the best one counts at most: a title is far ahead
-_TAG_LENGTH = 40
+_TAG_LENGTH = 50
 _MIN_PERSON = 4  # mentions of a person whose name is in the title
 _COVERED = 0.75  # share of the mentions of a phrase that are part of one longer phrase
 _AS_VERB = 0.5  # share of the mentions after a word that verbs follow
 _MIN_ABBREVIATION = 4  # mentions that a tag of two letters needs
+_MIN_LETTERS = 4  # of a word that is a topic alone and no name or abbreviation
+_AS_MODIFIER = 0.6  # share of the mentions before a general noun: favourite things, custom settings
+_SHORT_TEXT = 120  # words; what occurs twice in a shorter text does so by chance
+_MIN_UNCHECKED, _PLACES_UNCHECKED = 4, 3  # mentions and places where nouns are not told from other words
 # Korean attaches particles and endings to words: verbs are no subjects, and the particles of nouns are cut off.
 _KOREAN_VERBS = ("다", "는", "한", "할", "된", "될", "하여", "하고", "하게", "으면", "하며", "있", "것", "및")
 _KOREAN_PARTICLES = re.compile(r"(?<=[\uac00-\ud7a3]{2})(?:에서|으로|에게|까지|부터|을|를|은|이|가|에|의|로|와|과|도)$")
@@ -71,9 +76,11 @@ def find_topics(
             ):
                 distinct.append(phrase)
         return [Topic(phrase, round(max(0.4, 0.8 - 0.08 * rank), 2)) for rank, phrase in enumerate(distinct[:limit])]
+    blocks = without_other_languages(blocks, language)
     phrases = count_phrases(blocks, title, language)
-    language_known = has_language(language)
-    recurring = [keys for keys, counts in phrases.items() if _recurs(counts, blocks, language, language_known)]
+    is_short = sum(len(block.text.split()) for block in blocks[:_SHORT_TEXT]) < _SHORT_TEXT
+    extra = int(is_short and language != "de")  # German nouns have capitals
+    recurring = [keys for keys, counts in phrases.items() if _recurs(counts, blocks, language, extra)]
     recurring = _without_people(_without_parts(recurring, phrases), phrases, blocks, title, people)
     scores = {keys: _score(phrases[keys], language) for keys in recurring}
     ranked = [keys for keys in recurring if scores[keys] > 0]
@@ -89,37 +96,46 @@ def find_topics(
     ]
 
 
-def _recurs(phrase: Phrase, blocks: Sequence[Block], language: str | None, language_known: bool) -> bool:
+def _recurs(phrase: Phrase, blocks: Sequence[Block], language: str | None, extra: int) -> bool:
     """Whether it occurs often enough for a text of this length, and not only in one place.
 
-    If the language's function words are unknown, many of its frequent words are such words: more mentions are needed.
+    If nouns of the language are not told from other words, many of its frequent words are verbs: more mentions are
+    needed. `extra` are mentions that a short text needs besides.
     """
     generic = generic_nouns(language)
     if all(key in generic for key in phrase.keys) and (len(phrase.keys) == 1 or not phrase.raised):
         return False
     if len(phrase.keys[0]) == 2 and phrase.count < _MIN_ABBREVIATION:
         return False
-    if phrase.raised and phrase.body and language_known:
+    if not has_noun_endings(language):
+        return phrase.count >= _MIN_UNCHECKED and len(phrase.places) >= _PLACES_UNCHECKED
+    if phrase.titled and phrase.body:
         return True
-    least = (2 if len(blocks) < 40 else 3) + (not language_known)
-    return (
-        phrase.body + phrase.raised > 0 and phrase.count >= least and (len(phrase.places) > 1 or phrase.count > least)
-    )
+    if phrase.raised and phrase.body and not extra:
+        return True
+    least = 2 if len(blocks) < 40 else 3
+    if phrase.count < least + extra or not (phrase.body or phrase.raised):
+        return False
+    return len(phrase.places) > 1 or phrase.count > least
 
 
 def _score(phrase: Phrase, language: str | None) -> float:
     form = max(phrase.forms, key=phrase.forms.__getitem__)
     last = form.rpartition(" ")[2]
-    if not is_nounlike(last.lower(), language):
+    if not is_nounlike(last.lower(), language) or len(form) > _TAG_LENGTH:
         return 0.0
-    if len(phrase.keys) == 1 and phrase.as_verb > _AS_VERB * phrase.count:
+    is_name = phrase.inside > 0 and phrase.capitals > 0.7 * phrase.inside
+    if len(phrase.keys) == 1 and (
+        phrase.as_verb > _AS_VERB * phrase.count
+        or (phrase.as_modifier > _AS_MODIFIER * phrase.count and not is_name)
+        or (len(last) < _MIN_LETTERS and not last.isupper())
+    ):
         return 0.0
     if phrase.cut > _COVERED * phrase.count:
         return 0.0
     score = math.log1p(phrase.weight) * (1.0, 1.6, 1.7, 1.7)[len(phrase.keys) - 1]
     score *= 1.0 + 0.6 * phrase.raised + 0.25 * (phrase.first < 0.1)
     score *= 0.7 + 0.3 * min(len(phrase.places), 5) / 5
-    is_name = phrase.inside > 0 and phrase.capitals > 0.7 * phrase.inside
     if language == "de" and (phrase.capitals <= 0.5 * phrase.inside or not is_german_noun_phrase(form.split())):
         return 0.0
     if language == "de":
@@ -191,4 +207,4 @@ def _to_tag(phrase: Phrase, language: str | None) -> str:
     if language == "de":
         bases = [form.removesuffix(end) for end in ("es", "s") if form.endswith(end)]  # the genitive
         form = next((base for base in bases if base in phrase.forms), form)
-    return form.lower().replace("’", "'").removesuffix("'s").replace(JOINER, " ")[:_TAG_LENGTH]
+    return form.lower().replace("’", "'").removesuffix("'s").replace(JOINER, " ")
