@@ -49,41 +49,53 @@ _FINITE_VERBS = frozenset(
 )
 _MAX_WORDS = 2
 _MAX_COLUMNS, _FEW_PEOPLE = 40, 4
+_CLAUSES = re.compile(r"(?<=[.?!:;])\s+|\s[–—|-]\s")
+_FORMAT_WORDS = frozenset({"csv", "tsv", "xls", "xlsx", "delimited", "separated"})
+_BOUNDARIES = frozenset({"via", "per", "vs", "versus", "using"})
 _PARTS = re.compile(r"(?<=[a-z])(?=[A-Z])|[_./()\[\]%-]+")
 
 
 def find_title_topics(title: str, language: str | None, people: Sequence[str], limit: int) -> list[Topic]:
-    """The topics in a title, for a text that is too short to repeat them; none if the title is a sentence.
+    """The topics in a title, for a text that is too short to repeat them; none of a clause that is a sentence.
 
     Whole noun phrases, with their last noun even if that is a general one: `linked images`, not `linked`.
     """
     persons = find_person_words(title, people)
-    if _is_sentence(title):
-        return []
+    if language is None and _may_be_english(title):
+        language = "en"
     if not has_noun_endings(language):  # only as a whole is it sure to be a phrase
         words = title.lower().split()
         is_phrase = 1 < len(words) <= _MAX_TITLE_WORDS and all(map(str.isalpha, words)) and not RUNS.search(title)
         return [Topic(" ".join(words), _IN_TITLE)] if language and is_phrase and persons.isdisjoint(words) else []
     found = [
         phrase
-        for words in _chunks(title, language)
+        for clause in _CLAUSES.split(title)
+        if not _is_sentence(clause)
+        for words in _chunks(clause, language)
         if (phrase := _noun_phrase(words, language)) and persons.isdisjoint(map(fold, phrase.split()))
     ]
     found.sort(key=lambda phrase: -min(phrase.count(" "), 1))
     return [Topic(tag, _IN_TITLE) for tag in list(dict.fromkeys(found))[:limit]]
 
 
-def _is_sentence(title: str) -> bool:
-    words = {word.lower() for word in TOKEN.findall(title)}
-    return title.rstrip().endswith((".", "?", "!")) or not words.isdisjoint(_FINITE_VERBS)
+def _may_be_english(title: str) -> bool:
+    words = [word.lower() for word in TOKEN.findall(title)]
+    foreign = frozenset[str]().union(*map(function_words, ("de", "fr", "es", "it", "nl", "pt"))) - function_words("en")
+    return title.isascii() and foreign.isdisjoint(words) and not any("'" in word for word in words)
+
+
+def _is_sentence(clause: str) -> bool:
+    words = [word.lower() for word in TOKEN.findall(clause)]
+    return clause.endswith(".") or not _FINITE_VERBS.isdisjoint(words)
 
 
 def _chunks(title: str, language: str | None) -> Iterator[list[str]]:
     """The words between function words, numbers and punctuation marks."""
-    small, empty = function_words(language), empty_words(language)
+    small, empty = function_words(language) | function_words("en") | _BOUNDARIES, empty_words(language)
     chunk: list[str] = []
-    for token in [*TOKEN.findall(title), "."]:
-        if token[0].isalpha() and token.lower() not in small and not any(map(str.isdecimal, token)):
+    tokens = [token.replace("’", "'").removesuffix("'s") for token in TOKEN.findall(title)]
+    for token in [*tokens, "."]:
+        if token[:1].isalpha() and token.lower() not in small:
             if chunk and chunk[-1].lower() in empty and len(chunk) > 1:
                 yield chunk  # a general word ends a phrase: `linked images`
                 chunk = []
@@ -118,6 +130,8 @@ def _may_end(words: Sequence[str], language: str | None) -> bool:
     """Whether the last word may be a noun: after another noun also a participle, as in `machine learning`."""
     *others, last = words
     is_compound = bool(others) and last.lower().endswith("ing") and is_nounlike(others[-1].lower(), language)
+    if language == "de" and not last[:1].isupper():
+        return False
     return is_nounlike(last.lower(), language) or last.isupper() or is_compound
 
 
@@ -129,17 +143,28 @@ def _is_verb_form(word: str, language: str | None) -> bool:
 def _is_telling(word: str, language: str | None, empty: frozenset[str], generic: frozenset[str]) -> bool:
     """Whether a noun says more than that something is something."""
     parts = [part for part in word.lower().split("-") if part]
-    if len(word) < _MIN_LETTERS and not (word.isupper() and len(word) == _MIN_LETTERS - 1):
+    if (
+        any(map(str.isdecimal, word))
+        or len(word) < _MIN_LETTERS
+        and not (word.isupper() and len(word) == _MIN_LETTERS - 1)
+    ):
         return False
-    is_general = all(part in empty or part in generic or part in form_nouns() for part in parts)
+    known = empty | generic | form_nouns()
+    is_general = all(part in known or part.removesuffix("s") in known for part in parts)
     return not is_general and is_nounlike(parts[-1], language)
 
 
-def find_column_topics(title: str, columns: Sequence[str], language: str | None, limit: int) -> list[Topic]:
+def find_column_topics(
+    title: str, columns: Sequence[str], language: str | None, limit: int, *, is_file_name: bool = False
+) -> list[Topic]:
     """The topics that the title and the names of columns give, the title's first; no general words and no people."""
     found: dict[str, float] = {}
-    if name := _end_of_name(title, language):
-        found[name] = 0.6
+    name = _end_of_name(title, language)
+    if is_file_name and not _ends_with(title, name):
+        name = ""  # the rest of the name would say what it is about
+    if name:
+        first, _, last = name.partition(" ")
+        found[last if is_file_name and last and first.endswith("s") else name] = 0.6
     people = find_person_words(" . ".join(columns[:_MAX_COLUMNS]))
     if len(people) > _FEW_PEOPLE:
         columns = ()  # a column for each person
@@ -149,6 +174,11 @@ def find_column_topics(title: str, columns: Sequence[str], language: str | None,
         if len(tag) >= _MIN_LETTERS and people.isdisjoint(tag.split()) and _end_of_name(tag, language) == tag:
             found.setdefault(tag, 0.5)
     return [Topic(tag, score) for tag, score in list(found.items())[:limit]]
+
+
+def _ends_with(title: str, name: str) -> bool:
+    words = _PARTS.sub(" ", title).lower().split()
+    return bool(name) and words[-1:] == name.split()[-1:] and not _FORMAT_WORDS.intersection(words)
 
 
 def _end_of_name(name: str, language: str | None) -> str:

@@ -17,6 +17,10 @@ _PAIR = re.compile(rf"\b([A-ZÀ-Þ][\w'’-]{{1,14}})\s(?:[A-Z]\.\s?)?(?=([A-ZÀ
 _IN_ADDRESS = re.compile(  # Springfield, IL 62703
     r"\b([A-ZÀ-Þ][^\W\d_]{2,20})(?:[ -]([A-ZÀ-Þ][^\W\d_]{2,20}))?,? (?:[A-Z]{2}|[A-Z][a-z]{2,4}\.),? \d{5}\b"
 )
+_LAST_FIRST = re.compile(r"\b([A-ZÀ-Þ][^\W\d_]{1,20}), ([A-ZÀ-Þ][^\W\d_]{1,14})\b")
+_BEFORE_JUDGES = re.compile(  # LOKEN, WOLLMAN, and BENTON, Circuit Judges
+    r"((?:[A-Z][\w'’-]{1,20},? (?:and )?){1,4})(?:(?:Chief|Circuit|District|Presiding|Associate|Senior) ){1,2}(?:Judges?|Justices?)\b"
+)
 _CITED = re.compile(
     r"\b([A-ZÀ-Þ][^\W\d_]{1,20})(?: (?:and|&|und|et) ([A-ZÀ-Þ][^\W\d_]{1,20}))?,?(?: et al\b| \(?(?:19|20)\d\d[a-z]?\))"
 )
@@ -50,6 +54,11 @@ def find_person_words(text: str, people: Iterable[str] = ()) -> frozenset[str]:
     found.update(_GREETED.findall(text))
     found.update(_AFTER_INITIAL.findall(text))
     found.update(_BEFORE_INITIALS.findall(text))
+    for last, first in _LAST_FIRST.findall(text):
+        if first.lower() in first_names:
+            found.update((first, last))
+    if "Judge" in text or "Justice" in text:
+        found.update(word for names in _BEFORE_JUDGES.findall(text) for word in _WORD.findall(names) if word != "and")
     found.update(name for names in _CITED.findall(text) for name in names if name)
     found.update(name for names in _IN_ADDRESS.findall(text) for name in names if name)
     for name, times in Counter(_SPEAKER.findall(text)).items():

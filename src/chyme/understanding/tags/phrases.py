@@ -34,12 +34,34 @@ _NUMBER = re.compile(r"\d+")
 _REPEATS = 2  # times that the same block counts
 _OTHER_LANGUAGES, _MIN_BLOCK, _SAMPLE = 0.15, 20, 300  # share of function words; characters of a block
 _MAIL_ADDRESS = re.compile(r"[\w.+-]{1,64}@[\w.-]{1,64}")
+_REPEATED_LETTER = re.compile(r"(.)\1\1")  # of masked names: xxxxx
 _ROMAN = re.compile(r"[ivxlcdm]+")
 # Words that verbs follow.
 _BEFORE_VERBS = frozenset(
     {"to", "will", "would", "can", "could", "may", "might", "must", "shall", "should", "not", "cannot", "let", "being"}
     | {"i", "you", "we", "they", "he", "she", "it", "who", "which", "be", "been", "is", "are", "was", "were", "has"}
     | {"have", "had", "do", "does", "did", "don't", "doesn't"}
+)
+_BEFORE_NOUNS = frozenset(
+    {
+        "the",
+        "a",
+        "an",
+        "this",
+        "that",
+        "these",
+        "those",
+        "its",
+        "his",
+        "her",
+        "their",
+        "our",
+        "your",
+        "my",
+        "each",
+        "every",
+    }
+    | {"of", "in", "for", "with", "by", "on", "from", "about", "at", "into", "against", "between", "any", "no", "some"}
 )
 _VOTERS = ("en", "de", "fr", "es", "it", "pt", "nl")  # languages that are told apart by their function words
 _PLURALS = frozenset({"en", "fr", "es", "pt", "nl"})
@@ -53,6 +75,7 @@ class Mention(NamedTuple):
     as_verb: bool  # it follows a word that verbs follow
     is_cut: bool  # it is a part of a longer run of words
     as_modifier: bool = False  # a general noun follows, as in `custom settings`
+    as_noun: bool = False  # it follows a word that nouns follow, with other words between them or none
 
 
 @dataclass(slots=True)
@@ -70,6 +93,7 @@ class Phrase:
     inside: int = 0  # mentions that do not begin a sentence
     as_verb: int = 0  # mentions after a word that verbs follow
     as_modifier: int = 0  # mentions before a general noun
+    as_noun: int = 0  # mentions after a word that nouns follow
     cut: int = 0  # mentions within a longer run of words
     forms: dict[str, int] = field(default_factory=dict)  # its spellings, with how often each occurs
     places: set[int] = field(default_factory=set)
@@ -100,7 +124,7 @@ def count_phrases(blocks: Sequence[Block], title: str | None, language: str | No
         seen[plain] = seen.get(plain, 0) + 1
         if seen[plain] > _REPEATS:
             continue  # a header or footer of pages
-        for form, begins, as_verb, is_cut, as_modifier in phrases_in(text, empty, small):
+        for form, begins, as_verb, is_cut, as_modifier, as_noun in phrases_in(text, empty, small):
             keys = tuple(comparison_form(word, language) for word in form)
             phrase = found.get(keys)
             if phrase is None:
@@ -110,6 +134,7 @@ def count_phrases(blocks: Sequence[Block], title: str | None, language: str | No
             phrase.body += weight == _BODY
             phrase.as_verb += as_verb
             phrase.as_modifier += as_modifier
+            phrase.as_noun += as_noun
             phrase.cut += is_cut
             phrase.raised = phrase.raised or weight > _BODY
             phrase.titled = phrase.titled or not number
@@ -194,8 +219,11 @@ def _parts_of(run: Sequence[str], begins: bool, follows: str, is_modifier: bool)
     for start in range(len(run)):
         for stop in range(start + 1, min(start + most, len(run)) + 1):
             is_cut = stop - start == most and len(run) > most > 1
-            as_modifier = is_modifier and stop == len(run)
-            yield Mention(tuple(run[start:stop]), begins and start == 0, as_verb, is_cut, as_modifier)
+            is_end = stop == len(run)
+            as_noun = is_end and (start > 0 or follows in _BEFORE_NOUNS)
+            yield Mention(
+                tuple(run[start:stop]), begins and start == 0, as_verb, is_cut, is_end and is_modifier, as_noun
+            )
 
 
 def _part_runs(text: str) -> str:
@@ -216,6 +244,7 @@ def _is_meaningful(token: str, empty: frozenset[str]) -> bool:
         or len(plain) > 30
         or _DIGIT.search(plain)
         or _ROMAN.fullmatch(plain)
+        or _REPEATED_LETTER.search(plain)
     ):
         return len(plain) == 2 and token.isupper() and plain in _FORM_WORDS.words(_TWO_LETTERS)
     return plain[0].isalpha() and "'" not in plain and not _has_loose_letter(plain)

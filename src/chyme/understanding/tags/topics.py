@@ -20,6 +20,7 @@ from chyme.understanding.tags.phrases import (
     Phrase,
     count_phrases,
     first_blocks,
+    form_nouns,
     generic_nouns,
     is_german_noun_phrase,
     without_other_languages,
@@ -82,7 +83,7 @@ def find_topics(
     extra = int(is_short and language != "de")  # German nouns have capitals
     recurring = [keys for keys, counts in phrases.items() if _recurs(counts, blocks, language, extra)]
     recurring = _without_people(_without_parts(recurring, phrases), phrases, blocks, title, people)
-    scores = {keys: _score(phrases[keys], language) for keys in recurring}
+    scores = {keys: _score(phrases[keys], language, phrases) for keys in recurring}
     ranked = [keys for keys in recurring if scores[keys] > 0]
     ranked.sort(key=lambda keys: (-scores[keys], phrases[keys].first))
     chosen = _distinct(ranked, limit)
@@ -103,6 +104,8 @@ def _recurs(phrase: Phrase, blocks: Sequence[Block], language: str | None, extra
     needed. `extra` are mentions that a short text needs besides.
     """
     generic = generic_nouns(language)
+    if len(phrase.keys) == 1 and phrase.keys[0] in form_nouns():
+        return False
     if all(key in generic for key in phrase.keys) and (len(phrase.keys) == 1 or not phrase.raised):
         return False
     if len(phrase.keys[0]) == 2 and phrase.count < _MIN_ABBREVIATION:
@@ -119,7 +122,13 @@ def _recurs(phrase: Phrase, blocks: Sequence[Block], language: str | None, extra
     return len(phrase.places) > 1 or phrase.count > least
 
 
-def _score(phrase: Phrase, language: str | None) -> float:
+def _has_verb_forms(word: str, phrases: Mapping[tuple[str, ...], Phrase]) -> bool:
+    """Whether a text has forms of a verb besides the word: erased, erasing."""
+    stem = word.removesuffix("e")
+    return (f"{stem}ed",) in phrases or (f"{stem}ing",) in phrases
+
+
+def _score(phrase: Phrase, language: str | None, phrases: Mapping[tuple[str, ...], Phrase]) -> float:
     form = max(phrase.forms, key=phrase.forms.__getitem__)
     last = form.rpartition(" ")[2]
     if not is_nounlike(last.lower(), language) or len(form) > _TAG_LENGTH:
@@ -129,6 +138,7 @@ def _score(phrase: Phrase, language: str | None) -> float:
         phrase.as_verb > _AS_VERB * phrase.count
         or (phrase.as_modifier > _AS_MODIFIER * phrase.count and not is_name)
         or (len(last) < _MIN_LETTERS and not last.isupper())
+        or (language == "en" and not phrase.as_noun and not is_name and _has_verb_forms(phrase.keys[0], phrases))
     ):
         return 0.0
     if phrase.cut > _COVERED * phrase.count:
