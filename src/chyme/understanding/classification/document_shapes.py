@@ -22,9 +22,9 @@ _POEM, _FICTION, _MULTILINGUAL = "poem", "fiction", "multilingual"
 WITHOUT_TOPICS = frozenset({PLACEHOLDER, TEST, TEST_MESSAGE, BOUNCE, _POEM, _FICTION})  # what recurs is no subject
 _FORMATS = frozenset({"e-mail", "book", "presentation", "spreadsheet", "table"})  # kinds that the format alone tells
 _BY_MIME = {
-    "application/json": "data",
-    "application/jsonl": "data",
-    "application/xml": "data",
+    "application/json": "structured data",
+    "application/jsonl": "structured data",
+    "application/xml": "structured data",
     "application/geo+json": "map data",
     "application/vnd.google-earth.kml+xml": "map data",
     "application/gpx+xml": "gps track",

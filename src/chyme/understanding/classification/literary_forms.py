@@ -18,7 +18,8 @@ _MIN_SPEECHES, _SPEECH_SHARE, _MIN_VERBS = 4, 0.12, 6  # paragraphs that begin w
 _QUOTES = '"“„«»‘—'
 _SAID = r"said|asked|replied|cried|answered|whispered|exclaimed"
 _SPEECH_VERB = re.compile(  # “…,” said he; “…” she asked
-    rf"[\"”“’'»«,!?] (?:(?:he|she|they|I|the|[A-Z][\w’']+) ){{0,3}}({_SAID})\b|\b({_SAID}) (?:he|she|the|[A-Z][\w’']+)\b"
+    rf"[\"”“’'»«,!?] (?:(?:he|she|they|I|the|[A-Z][\w’']+) ){{0,3}}({_SAID})\b"
+    rf"|\b({_SAID}) (?:he|she|the|[A-Z][\w’']+)\b"
     r"|\b(sagte|fragte|rief|antwortete|flüsterte|demanda|répondit|s['’]écria|dijo|preguntó|respondió|disse|chiese"
     r"|rispose|zei|vroeg|antwoordde)\b"
 )
@@ -28,8 +29,14 @@ _CITATION = re.compile(r"\bet al\b|\(\d{4}\)|\bibid\b|\bpp?\. \d|\(\d{1,3}\)|\bu
 
 def is_verse(text: str) -> bool:
     """Whether a text is written in short lines that rhyme."""
-    lines = [line.strip() for line in text[:_HEAD].split("\n") if line.strip() and not _MARKED_LINE.match(line)]
-    verses = [line for line in lines if _MIN_VERSE <= len(line) <= _MAX_VERSE]
+    lines = [line.strip(" \t\r\\") for line in text[:_HEAD].split("\n")]
+    are_verses = [_MIN_VERSE <= len(line) <= _MAX_VERSE and not _MARKED_LINE.match(line) for line in lines]
+    verses = [
+        line
+        for at, line in enumerate(lines)
+        if are_verses[at] and any(are_verses[max(at - 1, 0) : at] + are_verses[at + 1 : at + 2])  # in a stanza
+    ]
+    lines = [line for line in lines if line]
     count = len(verses)
     if count < _MIN_VERSES or count < _VERSE_SHARE * len(lines) or any(map(str.isdecimal, "".join(verses))):
         return False
@@ -44,7 +51,7 @@ def is_verse(text: str) -> bool:
 
 def is_fiction(blocks: Sequence[Block]) -> bool:
     """Whether people speak in it as in a novel: in paragraphs of their own, or with other verbs than `said`."""
-    middle = len(blocks) // 3  # after the title pages and the contents
+    middle = len(blocks) // 3 if len(blocks) > _BLOCKS else 0  # after the title pages and the contents
     paragraphs = [block.text for block in blocks[middle : middle + _BLOCKS] if block.sort is BlockType.PARAGRAPH]
     spoken = sum(text[:1] in _QUOTES for text in paragraphs)
     if spoken < _MIN_SPEECHES:

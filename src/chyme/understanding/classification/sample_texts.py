@@ -61,8 +61,8 @@ def _test_thing() -> re.Pattern[str]:
 def _test_title() -> re.Pattern[str]:
     tests = _words("test words")
     return re.compile(
-        rf"^(?:\w+ )?(?:{tests})\b(?! (?:results?|scores?|drive|reports?|plan)\b)"
-        rf"|\b(?:{tests})(?: [\w-]+)?(?: (?:{_words('things')}))?\W*$",
+        rf"^(?:(?:{_words('before tests')}|\d+\w*) )?(?:{tests})\b(?! (?:{_words('after tests')})\b)"
+        rf"|(?<!\w)(?!(?:{_words('real tests')}) )[\w-]+ (?:{tests})(?: (?:{_words('things')}))?\W*$",
         re.IGNORECASE,
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import cache
 
 from chyme.text.common_words import has_noun_endings, is_nounlike
 from chyme.text.function_words import function_words
@@ -96,8 +97,8 @@ def _chunks(title: str, language: str | None) -> Iterator[list[str]]:
     tokens = [token.replace("’", "'").removesuffix("'s") for token in TOKEN.findall(title)]
     for token in [*tokens, "."]:
         if token[:1].isalpha() and token.lower() not in small:
-            if chunk and chunk[-1].lower() in empty and len(chunk) > 1:
-                yield chunk  # a general word ends a phrase: `linked images`
+            if chunk and chunk[-1].lower() in empty and any(_is_telling(word, language) for word in chunk):
+                yield chunk  # a general word ends a phrase: `tidal energy figures`
                 chunk = []
             chunk.append(token)
         elif chunk:
@@ -107,7 +108,7 @@ def _chunks(title: str, language: str | None) -> Iterator[list[str]]:
 
 def _noun_phrase(words: Sequence[str], language: str | None) -> str:
     """The words as a topic, without words of form at either end; empty if none of them tells anything."""
-    empty, generic = empty_words(language), generic_nouns(language)
+    empty = empty_words(language)
     words = list(words)
     while words and (words[-1].lower() in form_nouns() or not _may_end(words, language)):
         words.pop()
@@ -116,7 +117,7 @@ def _noun_phrase(words: Sequence[str], language: str | None) -> str:
     if language == "de":
         words = [word for word in words if word[:1].isupper() or word.endswith("e")]  # no inflected adjectives
     words = words[-_MAX_TITLE_WORDS:]
-    telling = [word for word in words if _is_telling(word, language, empty, generic)]
+    telling = [word for word in words if _is_telling(word, language)]
     if not telling or (len(words) == 1 and not (language in _SINGLE_WORDS and len(words[0]) >= _MIN_TITLE_WORD)):
         return ""
     return " ".join(words).lower()
@@ -140,18 +141,20 @@ def _is_verb_form(word: str, language: str | None) -> bool:
     return word.lower().endswith("ing") and not is_nounlike(word.lower(), language)
 
 
-def _is_telling(word: str, language: str | None, empty: frozenset[str], generic: frozenset[str]) -> bool:
+def _is_telling(word: str, language: str | None) -> bool:
     """Whether a noun says more than that something is something."""
     parts = [part for part in word.lower().split("-") if part]
-    if (
-        any(map(str.isdecimal, word))
-        or len(word) < _MIN_LETTERS
-        and not (word.isupper() and len(word) == _MIN_LETTERS - 1)
-    ):
+    is_long = len(word) >= _MIN_LETTERS or (word.isupper() and len(word) == _MIN_LETTERS - 1)
+    if not parts or not is_long or any(map(str.isdecimal, word)):
         return False
-    known = empty | generic | form_nouns()
-    is_general = all(part in known or part.removesuffix("s") in known for part in parts)
+    general = _untelling_words(language)
+    is_general = all(part in general or part.removesuffix("s") in general for part in parts)
     return not is_general and is_nounlike(parts[-1], language)
+
+
+@cache
+def _untelling_words(language: str | None) -> frozenset[str]:
+    return empty_words(language) | generic_nouns(language) | form_nouns()
 
 
 def find_column_topics(

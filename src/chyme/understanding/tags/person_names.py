@@ -19,7 +19,8 @@ _IN_ADDRESS = re.compile(  # Springfield, IL 62703
 )
 _LAST_FIRST = re.compile(r"\b([A-ZÀ-Þ][^\W\d_]{1,20}), ([A-ZÀ-Þ][^\W\d_]{1,14})\b")
 _BEFORE_JUDGES = re.compile(  # LOKEN, WOLLMAN, and BENTON, Circuit Judges
-    r"((?:[A-Z][\w'’-]{1,20},? (?:and )?){1,4})(?:(?:Chief|Circuit|District|Presiding|Associate|Senior) ){1,2}(?:Judges?|Justices?)\b"
+    r"((?:[A-Z][\w'’-]{1,20},? (?:and )?){1,4})"
+    r"(?:(?:Chief|Circuit|District|Presiding|Associate|Senior) ){1,2}(?:Judges?|Justices?)\b"
 )
 _CITED = re.compile(
     r"\b([A-ZÀ-Þ][^\W\d_]{1,20})(?: (?:and|&|und|et) ([A-ZÀ-Þ][^\W\d_]{1,20}))?,?(?: et al\b| \(?(?:19|20)\d\d[a-z]?\))"

@@ -153,10 +153,9 @@ def without_other_languages(blocks: Sequence[Block], language: str | None) -> Se
     if not small:
         return blocks
     sample = words_in(" ".join(block.text[:_SAMPLE] for block in blocks[:40]))
-    own = sum(word in small for word in sample)
-    foreign = max(
-        sum(word in others and word not in small for word in sample) for others in map(function_words, _VOTERS)
-    )
+    own = sum(map(small.__contains__, sample))
+    rest = [word for word in sample if word not in small]
+    foreign = max(sum(map(function_words(code).__contains__, rest)) for code in _VOTERS)
     if foreign < _OTHER_LANGUAGES * own:
         return blocks
     return [block for block in blocks if len(block.text) < _MIN_BLOCK or language_of(block.text) in (None, language)]

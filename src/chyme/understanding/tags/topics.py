@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from chyme.text.common_words import begins_with_a_day, general_words, has_language, has_noun_endings, is_nounlike
 from chyme.text.key_phrases import key_phrases
@@ -179,16 +180,19 @@ def _without_people(
     title: str | None,
     people: Sequence[str],
 ) -> list[tuple[str, ...]]:
-    """The phrases without people's names, except those in the title that recur."""
+    """The phrases without people's names, except those in the title that recur, and no first name alone."""
     persons = find_person_words("\n".join(block.text for block in first_blocks(blocks)), people)
     if not persons:
         return list(found)
     known = find_person_words("", people)
-    named = frozenset(fold(word) for word in TOKEN.findall(title or "")) - known
+    words = TOKEN.findall(title or "")
+    first = frozenset(fold(word) for word, following in pairwise(words) if fold(following) in persons)
+    named = frozenset(map(fold, words)) - known
     return [
         keys
         for keys in found
-        if persons.isdisjoint(keys) or (named.issuperset(keys) and phrases[keys].count >= _MIN_PERSON)
+        if not (len(keys) == 1 and keys[0] in first)
+        and (persons.isdisjoint(keys) or (named.issuperset(keys) and phrases[keys].count >= _MIN_PERSON))
     ]
 
 
