@@ -41,9 +41,12 @@ def is_test_text(blocks: Sequence[Block], title: str | None) -> bool:
 def is_named_test(blocks: Sequence[Block], name: str) -> bool:
     """Whether a file with hardly any text is called a test: `test.docx`, `testPDF_links.pdf`."""
     parts = [part.lower() for part in _NAME_PARTS.split(name.rpartition(".")[0]) if part]
-    tests, formats = _WORDS.words("test words"), _WORDS.words("formats")
+    tests, formats, real = (_WORDS.words(section) for section in ("test words", "formats", "real tests"))
     return 0 < _count_words(blocks) <= _SPARSE and any(
-        part in tests and (at in (0, len(parts) - 1) or parts[at + 1] in formats) for at, part in enumerate(parts)
+        part in tests
+        and (at in (0, len(parts) - 1) or parts[at + 1] in formats)
+        and real.isdisjoint(parts[max(at - 1, 0) : at])
+        for at, part in enumerate(parts)
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from functools import cache
+from itertools import takewhile
 
 from chyme.text.common_words import has_noun_endings, is_nounlike
 from chyme.text.function_words import function_words
@@ -108,14 +109,14 @@ def _chunks(title: str, language: str | None) -> Iterator[list[str]]:
 
 def _noun_phrase(words: Sequence[str], language: str | None) -> str:
     """The words as a topic, without words of form at either end; empty if none of them tells anything."""
-    empty = empty_words(language)
     words = list(words)
     while words and (words[-1].lower() in form_nouns() or not _may_end(words, language)):
         words.pop()
-    while words and (_is_form(words[0], empty) or (language == "en" and _is_verb_form(words[0], language))):
+    while words and (_is_form(words[0], language) or (language == "en" and _is_verb_form(words[0], language))):
         del words[0]
     if language == "de":
-        words = [word for word in words if word[:1].isupper() or word.endswith("e")]  # no inflected adjectives
+        fitting = takewhile(lambda word: word[:1].isupper() or word.endswith("e"), reversed(words))
+        words = list(fitting)[::-1]  # without verbs and inflected adjectives
     words = words[-_MAX_TITLE_WORDS:]
     telling = [word for word in words if _is_telling(word, language)]
     if not telling or (len(words) == 1 and not (language in _SINGLE_WORDS and len(words[0]) >= _MIN_TITLE_WORD)):
@@ -123,8 +124,10 @@ def _noun_phrase(words: Sequence[str], language: str | None) -> str:
     return " ".join(words).lower()
 
 
-def _is_form(word: str, empty: frozenset[str]) -> bool:
-    return word.lower() in form_nouns() or word.lower() in empty
+def _is_form(word: str, language: str | None) -> bool:
+    """Whether a word at the beginning says nothing; a general noun there belongs to the next one: `cell format`."""
+    plain = word.lower()
+    return plain in form_nouns() or (plain in empty_words(language) and plain not in generic_nouns(language))
 
 
 def _may_end(words: Sequence[str], language: str | None) -> bool:
