@@ -163,6 +163,10 @@ def test_a_test_in_the_name_or_text_of_a_longer_document_makes_it_no_test_docume
     assert "test document" not in tags("港の歴史は長い。" * 220, name="test.docx", language="ja")
 
 
+def test_a_title_that_calls_it_a_test_document_counts_whatever_its_length() -> None:
+    assert "test document" in tags(f"# 2nd sample document title\n\n{PROSE * 20}")
+
+
 def test_words_that_recur_in_a_test_document_or_a_novel_are_no_subjects() -> None:
     repeated = "The importer reads a gadget. A gadget is a gadget.\n\n" * 3
     assert tags(f"# Sample file\n\n{repeated}") == ("test document",)

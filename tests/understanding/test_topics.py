@@ -297,3 +297,7 @@ def test_a_file_name_gives_a_topic_only_if_it_ends_with_one() -> None:
     assert named("harbour weather") == ["harbour weather"]
     assert named("boats weather") == ["weather"]
     assert named("ducks csv") == named("semicolon delimited") == named("ferry lookup groups") == []
+
+
+def test_a_text_in_an_alphabet_without_spaces_has_no_topics() -> None:
+    assert tags("เรือข้ามฟาก cosine เรือ\n\nเรือ cosine ท่าเรือ\n\ncosine ท่าเรือ cosine\n" * 3, "th") == []

@@ -201,7 +201,7 @@ def _choose_tags(
     table = _find_table(source, mime)
     has_subjects = not (is_data(mime) or table or mime in ARCHIVES or sorts & WITHOUT_TOPICS)
     subjects = find_topics(source.blocks, named, language, count, people) if has_subjects else []
-    if table and len(subjects) < _MIN_TOPICS:
+    if table and not sorts & WITHOUT_TOPICS:
         name = title.text if title and (named or is_data(mime)) else table.caption
         subjects += find_column_topics(name, table.names, language, _TABLE_TOPICS, is_file_name=not named)
     if named and PLACEHOLDER not in sorts and mime not in ARCHIVES:

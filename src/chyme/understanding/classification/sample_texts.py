@@ -57,7 +57,8 @@ def _count_words(blocks: Sequence[Block]) -> int:
 @cache
 def _test_thing() -> re.Pattern[str]:
     """`Test document`, `sample page`: what a title calls nothing else."""
-    return re.compile(rf"\b(?:{_words('test words')}) (?:{_words('things')})\W*$", re.IGNORECASE)
+    thing = rf"(?:{_words('test words')}) (?:{_words('things')})"
+    return re.compile(rf"\b{thing}\W*$|^(?:\d+\w* )?{thing}\b", re.IGNORECASE)
 
 
 @cache

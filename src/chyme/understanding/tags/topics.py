@@ -41,6 +41,7 @@ _MIN_UNCHECKED, _PLACES_UNCHECKED = 4, 3  # mentions and places where nouns are 
 # Korean attaches particles and endings to words: verbs are no subjects, and the particles of nouns are cut off.
 _KOREAN_VERBS = ("다", "는", "한", "할", "된", "될", "하여", "하고", "하게", "으면", "하며", "있", "것", "및")
 _KOREAN_PARTICLES = re.compile(r"(?<=[\uac00-\ud7a3]{2})(?:에서|으로|에게|까지|부터|을|를|은|이|가|에|의|로|와|과|도)$")
+_UNSPACED_ALPHABETS = frozenset({"th", "lo", "km", "my", "bo"})
 _HANGUL = re.compile("[\uac00-\ud7a3]")
 
 _FILLER_SAMPLE = 2_000  # characters by which placeholder text is recognised
@@ -64,6 +65,8 @@ def find_topics(
     sample = "".join(block.text[:400] for block in blocks[:20]) + (title or "")
     if is_filler(sample[:_FILLER_SAMPLE]):
         return []
+    if language in _UNSPACED_ALPHABETS:
+        return []  # where their words end is not known
     if len(IDEOGRAPH.findall(sample)) > 0.3 * max(len(sample), 1):
         lines = [title or "", title or "", *(block.text for block in first_blocks(blocks))]
         found = [_strip_korean_endings(phrase.lower()) for phrase, _ in key_phrases(lines, language, 2 * limit)]
