@@ -109,6 +109,8 @@ def test_what_an_archive_lists_is_no_subject() -> None:
 
 def test_a_web_page_of_paragraphs_is_an_article_and_another_one_a_web_page() -> None:
     assert kinds(PROSE * 6, mime="text/html", title="Ferries sold") == ["article"]
+    items = "- The harbour has a long list of ferries, boats and barges to look at in the summer months.\n" * 9
+    assert kinds(PROSE * 6 + items, mime="text/html", title="Ferries sold") == ["article"]
     assert kinds("Please follow the link.\n", mime="text/html", title="Ferries") == ["web page"]
     assert kinds(PROSE * 6, mime="text/html", title="Ferries sold", known=("press release",)) == []
 

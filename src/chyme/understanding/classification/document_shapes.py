@@ -93,6 +93,7 @@ def shape_tags(
         yield (TEST_MESSAGE if is_mail else TEST), 0.7
     elif kind := _writing_kind(source, title, name, mime, known):
         yield kind, 0.7
+        known = known if kind == "web page" else [*known, kind]
     if not known and (kind := _main_part(blocks, source.text)):
         yield kind, 0.7
     if len(_languages_of(blocks)) > 1:
