@@ -8,6 +8,7 @@ from chyme.text.markdown_blocks import blocks_of
 from chyme.understanding.classification.document_types import document_type_tags
 from chyme.understanding.tags.name_topics import find_column_topics, find_title_topics
 from chyme.understanding.tags.person_names import find_person_words
+from chyme.understanding.tags.phrases import count_phrases
 from chyme.understanding.tags.topics import find_topics
 
 ALPS = """# Hiking in the Alps
@@ -235,15 +236,14 @@ def test_a_title_in_a_language_whose_nouns_are_unknown_counts_as_a_whole_or_not_
 
 
 def test_words_that_recur_a_few_times_are_no_topics_where_nouns_are_not_told_from_verbs() -> None:
-    verse = "Лошадка медленно поднимается в гору.\n\nЛошадка медленно везёт хворост.\n\n"
+    verse = "Лошадка поднимается в гору.\n\nЛошадка везёт хворост.\n\nГде та лошадка теперь?\n\n"
     assert tags(verse, "ru") == []
     assert "паром" in tags("Паром пришёл. Где паром?\n\nЭтот паром стар.\n\nПаром ушёл.\n\nПаром здесь.\n", "ru")
 
 
 def test_a_header_or_footer_of_every_page_is_no_topic() -> None:
     pages = "".join(f"Harbour Trust bulletin page {number}\n\n" for number in range(9))
-    text = f"{pages}Mussels grow on ropes. Mussels need clean ropes.\n\nThe mussels and the ropes are sold.\n" * 1
-    assert tags(text)[0] in ("mussels", "ropes")
+    assert count_phrases(blocks_of(pages), None, "en")["harbour", "trust"].count == 2
 
 
 def test_a_word_before_a_general_noun_is_no_topic_alone() -> None:
