@@ -16,7 +16,7 @@ import pytest
 from growth import grows_linearly
 
 from chyme.digester import StaysHome
-from chyme.documents.properties.pdf import FRONT_CHARS
+from chyme.documents.properties.pdf import FRONT_CHARS, MAX_ANNOTATIONS
 from chyme.documents.properties.reader import Properties, properties_of
 from chyme.files.extensions import DOCX, EML, EPUB, HTML, ODT, PDF, RTF
 from chyme.model import File, Kind, Stamp, Upstream
@@ -204,6 +204,29 @@ def test_only_the_beginning_of_a_crowded_first_page_is_measured(tmp_path: Path) 
     content = b"".join(row % (790 - number) for number in range(700))
     front = properties_of(source_with(tmp_path, pdf_with(content), PDF)).front
     assert 0 < sum(len(line.text) for line in front) <= FRONT_CHARS
+
+
+def form_pdf(fields: int, catalog: bytes = b"/AcroForm<</Fields[]>>") -> bytes:
+    field = b"<</Type/Annot/Subtype/Widget/FT/Tx/Rect[10 10 90 30]/T(a)>>"
+    return (
+        b"%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R" + catalog + b">>endobj\n"
+        b"2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj\n"
+        b"3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 800 600]/Annots[" + field * fields + b"]>>endobj\n"
+        b"trailer<</Root 1 0 R>>\n%%EOF"
+    )
+
+
+def test_the_fields_of_a_form_and_wide_pages_are_counted(tmp_path: Path) -> None:
+    found = properties_of(source_with(tmp_path, form_pdf(4), PDF))
+    assert (found.fields, found.wide_pages) == (4, 1)
+    plain = properties_of(source_with(tmp_path, form_pdf(4, b""), PDF))
+    assert plain.fields == 0
+    assert properties_of(source_with(tmp_path, pdf_with(b""), PDF)).wide_pages == 0
+
+
+def test_no_more_fields_are_counted_than_a_form_has(tmp_path: Path) -> None:
+    found = properties_of(source_with(tmp_path, form_pdf(5_000), PDF))
+    assert found.fields == MAX_ANNOTATIONS
 
 
 def pdf_with(content: bytes) -> bytes:

@@ -130,7 +130,7 @@ def test_code_is_described_plainly_and_has_no_topics() -> None:
 
 def test_data_has_no_topics_either() -> None:
     found = classify({"file": "name: wild ducks\nplace: pond of wild ducks\n" * 20}, "ducks.yaml", "application/yaml")
-    assert found.tags == ()
+    assert found.tags == ("configuration",)
 
 
 def test_a_notebook_is_read_by_its_cells() -> None:
@@ -184,5 +184,23 @@ def test_five_megabytes_of_anything_cost_no_more_than_their_length(text: str, mi
 def test_text_that_only_fills_a_layout_has_no_subjects() -> None:
     lorem = "Lorem ipsum dolor sit amet, consectetur adipiscing elit. Mauris pellentesque scelerisque vestibulum. "
     found = classify({"doc-to-markdown": lorem * 6})
-    assert found.tags == ()
+    assert found.tags == ("placeholder text",)
     assert found.summary == "Placeholder text (lorem ipsum)."
+
+
+def test_a_phrase_of_the_title_takes_the_place_of_its_last_word() -> None:
+    text = "# Tables with cell format specifiers\n\nThe specifiers are letters. All specifiers come before a bar.\n"
+    assert "cell format specifiers" in classify({"doc-to-markdown": text}).tags
+
+
+def test_a_title_that_only_names_the_kind_gives_no_subject() -> None:
+    text = "Invoice Number 12345\n\nTotal amount due: 250.00 EUR\nVAT 20 %\nQuantity 3\n"
+    assert classify({"doc-to-markdown": text}).tags == ("invoice",)
+
+
+def test_the_cells_of_a_sheet_are_no_subjects_but_its_columns_are() -> None:
+    rows = "".join(f"| {year} | gull {year} | Joe |\n" for year in range(2001, 2020))
+    text = f"| Year | Freshwater ducks | Warden |\n| --- | --- | --- |\n{rows}"
+    mime = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+    found = classify({"doc-to-markdown": text}, "a.xlsx", mime).tags
+    assert "freshwater ducks" in found and {"gull", "joe"}.isdisjoint(found)

@@ -7,6 +7,8 @@ import pytest
 from chyme.text.markdown_blocks import blocks_of
 from chyme.understanding.classification.document_types import document_type_tags
 from chyme.understanding.tags.name_topics import find_column_topics, find_title_topics
+from chyme.understanding.tags.person_names import find_person_words
+from chyme.understanding.tags.phrases import count_phrases
 from chyme.understanding.tags.topics import find_topics
 
 ALPS = """# Hiking in the Alps
@@ -201,3 +203,101 @@ def test_the_columns_of_a_table_give_its_topics() -> None:
 def test_columns_with_peoples_names_are_no_topics() -> None:
     columns = ("Tom Brooks", "Anna Bell", "Robert Osei", "Maria Lund")
     assert find_column_topics("", columns, "en", 4) == []
+
+
+def title_topics(title: str, language: str | None = "en") -> list[str]:
+    return [topic.tag for topic in find_title_topics(title, language, (), 3)]
+
+
+@pytest.mark.parametrize(
+    ("title", "found"),
+    [
+        ("Sample page with tidal energy figures", ["tidal energy figures"]),
+        ("Testing Linked Images", []),
+        ("Test of custom Barcode128", ["custom barcode128"]),
+        ("VML Image Test Document", ["vml image"]),
+        ("Mussel farming", ["mussel farming"]),
+        ("High tide pressure? We can help.", ["tide pressure"]),
+        ("These are a few of my favorite things", []),
+        ("Harbour rules via Ferry Tickets", ["harbour rules", "ferry tickets"]),
+        ("Test document with embedded PDF’s", []),
+    ],
+)
+def test_a_title_gives_whole_phrases_and_no_words_of_form(title: str, found: list[str]) -> None:
+    assert title_topics(title)[: len(found) or None] == found
+
+
+def test_a_title_in_a_language_whose_nouns_are_unknown_counts_as_a_whole_or_not_at_all() -> None:
+    assert title_topics("Chính sách bảo hành", "vi") == ["chính sách bảo hành"]
+    assert title_topics("Гляжу, поднимается медленно в гору", "ru") == []
+    assert title_topics("เรือข้ามฟาก ท่าเรือ", "th") == []
+    assert title_topics("Cina, il Grande", None) == []
+    assert title_topics("A flora of tidal islands", None) == ["tidal islands", "flora"]
+
+
+def test_words_that_recur_a_few_times_are_no_topics_where_nouns_are_not_told_from_verbs() -> None:
+    verse = "Лошадка поднимается в гору.\n\nЛошадка везёт хворост.\n\nГде та лошадка теперь?\n\n"
+    assert tags(verse, "ru") == []
+    assert "паром" in tags("Паром пришёл. Где паром?\n\nЭтот паром стар.\n\nПаром ушёл.\n\nПаром здесь.\n", "ru")
+
+
+def test_a_header_or_footer_of_every_page_is_no_topic() -> None:
+    pages = "".join(f"Harbour Trust bulletin page {number}\n\n" for number in range(9))
+    assert count_phrases(blocks_of(pages), None, "en")["harbour", "trust"].count == 2
+
+
+def test_a_word_before_a_general_noun_is_no_topic_alone() -> None:
+    text = "Custom things help.\n\nWe like custom things.\n\nMany custom results came.\n\nCustom values count.\n"
+    assert "custom" not in tags(text)
+
+
+def test_a_verb_is_no_topic_even_after_no_pronoun() -> None:
+    text = (
+        "Press erase twice; erase, rewind and play.\n\nErasing is quick, and erase works on tape.\n\n"
+        "Then erase again. The tape of the machine is erased; the tape is long.\n"
+    )
+    assert "erase" not in tags(text) and "tape" in tags(text)
+
+
+@pytest.mark.parametrize("junk", ["x-c", "xxxxx", "sub"])
+def test_formulas_masked_names_and_short_words_are_no_topics(junk: str) -> None:
+    text = f"The {junk} and paint.\n\nPaint the {junk}.\n\nA {junk} for paint. Some {junk} of paint.\n"
+    assert junk not in tags(text)
+
+
+def test_an_e_mail_address_is_no_topic() -> None:
+    text = "Write to slava.gullmann@example.org.\n\nOr to gullmann@example.org.\n\nNot to a.gullmann@example.net.\n"
+    assert not any("gullmann" in tag for tag in tags(text * 2))
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("Tides were modelled by Zhang et al. before.", "zhang"),
+        ("See Lund and Osei (2019) for boats.", "osei"),
+        ("F7 Jane Sterling: too many ducks", "sterling"),
+        ("Before LOKEN and WOLLMAN, Circuit Judges.", "wollman"),
+        ("Author: Allison, Timothy", "allison"),
+        ("12 Quay Street, Springfield, IL 62703", "springfield"),
+    ],
+)
+def test_names_in_citations_comments_courts_and_addresses_are_known(text: str, name: str) -> None:
+    assert name in find_person_words(text)
+
+
+def test_the_first_name_of_a_person_in_the_title_is_no_topic_alone() -> None:
+    text = "".join(f"Nichole saw ferry {number}. Marie Jagels did not. Jagels left.\n\n" for number in "abcde")
+    assert "nichole" not in tags(text, title="Nichole Marie Jagels")
+
+
+def test_a_file_name_gives_a_topic_only_if_it_ends_with_one() -> None:
+    def named(title: str) -> list[str]:
+        return [topic.tag for topic in find_column_topics(title, (), "en", 4, is_file_name=True)]
+
+    assert named("harbour weather") == ["harbour weather"]
+    assert named("boats weather") == ["weather"]
+    assert named("ducks csv") == named("semicolon delimited") == named("ferry lookup groups") == []
+
+
+def test_a_text_in_an_alphabet_without_spaces_has_no_topics() -> None:
+    assert tags("เรือข้ามฟาก cosine เรือ\n\nเรือ cosine ท่าเรือ\n\ncosine ท่าเรือ cosine\n" * 3, "th") == []

@@ -61,6 +61,11 @@ def is_nounlike(word: str, language: str | None) -> bool:
     return len(word) < 5 or is_listed or not word.endswith(_non_noun_endings(language or ""))
 
 
+def has_noun_endings(language: str | None) -> bool:
+    """Whether nouns of this language are told from other words: by their ending, or German ones by their capital."""
+    return language == "de" or language in _NON_NOUN_ENDINGS.sections
+
+
 @cache
 def _non_noun_endings(language: str) -> tuple[str, ...]:
     return tuple(_NON_NOUN_ENDINGS.words(language))

@@ -49,7 +49,7 @@ def language_of(text: str) -> str | None:
         return None
     words = words_in(text)
     votes = sorted(
-        ((sum(word in function_words(code) for word in words), code) for code in _FUNCTION_WORDS.sections), reverse=True
+        ((sum(map(function_words(code).__contains__, words)), code) for code in _FUNCTION_WORDS.sections), reverse=True
     )
     (best, winner), (next_best, _) = votes[:2]
     return winner if best >= _MIN_VOTES and best >= _LEAD * max(next_best, 1) else None

@@ -19,6 +19,7 @@ PACKET = 256 * 1024
 SUBJECTS = 20_000  # bytes in which the subjects of a packet must end
 FRONT_CHARS = 3_000  # characters of the first page whose size is measured
 FRONT_PAGES, FRONT_LETTERS = 2, 12  # pages looked at, and letters from which on a page counts as the first one
+FIRST_PAGES, MAX_ANNOTATIONS = 3, 300  # pages on which the fields of a form are counted, and annotations of each
 _SAMPLES = 4  # letters of a line that are measured
 _DATE = re.compile(r"(?:D:)?(\d{4})(\d{2})?(\d{2})?(?:(\d{2})(\d{2})(\d{2})?)?(Z|[+-]\d{2}'?(?:\d{2})?)?")
 _XMP_TITLE = re.compile(rb"<dc:title>\s{0,200}<rdf:Alt>\s{0,200}<rdf:li[^>]{0,200}>([^<]{1,2000})</rdf:li>")
@@ -35,6 +36,7 @@ def pdf_properties(stream: BinaryIO, size: int) -> Properties:
         info = {name: document.get_metadata_value(name)[:10_000] for name in document.METADATA_KEYS}
         language = _language(document)
         front = _front_lines(document)
+        fields, wide_pages = _count_fields(document), _count_wide_pages(document)
     finally:
         document.close()
     xmp = b"" if info["Title"].strip() and info["CreationDate"] else _find_xmp_packet(stream, size)
@@ -51,7 +53,7 @@ def pdf_properties(stream: BinaryIO, size: int) -> Properties:
         modified=_to_iso_date(info["ModDate"]),
         language=language,
     )
-    return replace(properties, front=front)
+    return replace(properties, front=front, fields=fields, wide_pages=wide_pages)
 
 
 def _front_lines(document: pypdfium2.PdfDocument) -> tuple[SizedLine, ...]:
@@ -70,6 +72,36 @@ def _front_lines(document: pypdfium2.PdfDocument) -> tuple[SizedLine, ...]:
         except PdfiumError:
             return ()
     return ()
+
+
+def _count_fields(document: pypdfium2.PdfDocument) -> int:
+    """How many fields of a form are on the first pages."""
+    from pypdfium2 import PdfiumError, raw
+
+    if raw.FPDF_GetFormType(document) == raw.FORMTYPE_NONE:
+        return 0
+    count = 0
+    for number in range(min(FIRST_PAGES, len(document))):
+        try:
+            page = document[number]
+        except PdfiumError:
+            continue
+        for index in range(min(raw.FPDFPage_GetAnnotCount(page), MAX_ANNOTATIONS)):
+            annotation = raw.FPDFPage_GetAnnot(page, index)
+            count += raw.FPDFAnnot_GetSubtype(annotation) == raw.FPDF_ANNOT_WIDGET
+            raw.FPDFPage_CloseAnnot(annotation)
+    return count
+
+
+def _count_wide_pages(document: pypdfium2.PdfDocument) -> int:
+    """The number of pages if the first ones are wider than high, as slides are; else 0."""
+    from pypdfium2 import PdfiumError
+
+    try:
+        sizes = [document.get_page_size(number) for number in range(min(FIRST_PAGES, len(document)))]
+    except PdfiumError:
+        return 0
+    return len(document) if sizes and all(width > height for width, height in sizes) else 0
 
 
 def _measure_lines(textpage: pypdfium2.PdfTextPage, codes: Sequence[int], height: float) -> Iterator[SizedLine]:

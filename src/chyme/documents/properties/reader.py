@@ -34,6 +34,8 @@ class Properties:
     language: str | None = None  # as in `en`
     front: tuple[SizedLine, ...] = ()  # the lines of a PDF's first page, with their sizes
     dateline: str = ""  # the line with a date beside the headline of a page
+    fields: int = 0  # to fill in, on the first pages of a PDF
+    wide_pages: int = 0  # pages of a PDF whose first ones are all wider than high
 
 
 Reader = Callable[[BinaryIO, int], Properties]  # the file, its size

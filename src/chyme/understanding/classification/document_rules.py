@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from chyme.files.extensions import ARCHIVES
 from chyme.text.common_words import general_words
 from chyme.text.markdown_blocks import BlockType
 from chyme.text.markdown_lines import shorten_text
@@ -19,6 +20,7 @@ from chyme.understanding.classification.data_descriptions import (
     parse_delimited_table,
     parse_markdown_table,
 )
+from chyme.understanding.classification.document_shapes import PLACEHOLDER, WITHOUT_TOPICS, shape_tags
 from chyme.understanding.classification.document_types import document_type_tags, title_names_type
 from chyme.understanding.classification.result import EVIDENCE_LENGTH, LOCAL, MAX_TAGS, Candidate, Classification
 from chyme.understanding.classification.source_text import MAX_CHARS, SourceText, read_source_text
@@ -109,6 +111,7 @@ def classify_document_by_rules(
     summary = choose_sentence(source, facts)
     if summary:
         note("summary", summary.confidence, summary.evidence)
+    types += shape_tags(source, _real_title(title), name, mime, [sort for sort, _ in types], properties)
     tags = _choose_tags(source, title, mime, code, types, _find_people(source, properties))
     if tags:
         note("tags", sum(topic.score for topic in tags) / len(tags), ", ".join(topic.tag for topic in tags))
@@ -194,12 +197,20 @@ def _choose_tags(
         type_topics.append(Topic("recording", 0.9))
     keywords = _keywords(source)
     count = max(_MIN_TOPICS, _TOPICS - len(keywords))
-    subjects = [] if is_data(mime) else find_topics(source.blocks, named, language, count, people)
-    if len(subjects) < _MIN_TOPICS and (table := _find_table(source, mime)):
+    sorts = frozenset(tag for tag, _ in types)
+    table = _find_table(source, mime)
+    has_subjects = not (is_data(mime) or table or mime in ARCHIVES or sorts & WITHOUT_TOPICS)
+    subjects = find_topics(source.blocks, named, language, count, people) if has_subjects else []
+    if table and not sorts & WITHOUT_TOPICS:
         name = title.text if title and (named or is_data(mime)) else table.caption
-        subjects += find_column_topics(name, table.names, language, _TABLE_TOPICS)
-    if named and len(keywords) + len(subjects) < _MIN_TOPICS:
-        subjects += find_title_topics(named, language, people, _MIN_TOPICS)
+        subjects += find_column_topics(name, table.names, language, _TABLE_TOPICS, is_file_name=not named)
+    if named and PLACEHOLDER not in sorts and mime not in ARCHIVES:
+        titled = [
+            topic
+            for topic in find_title_topics(named, language, people, _TOPICS)
+            if not _only_names_kind(topic.tag, sorts, language)
+        ]
+        subjects = _add_title_topics(subjects, titled, len(keywords))
     chosen: list[Topic] = []
     for topic in (*type_topics, *keywords, *subjects):
         if not any(_repeats(topic.tag, other.tag) for other in chosen) and not any(
@@ -207,6 +218,21 @@ def _choose_tags(
         ):
             chosen.append(topic)
     return chosen[:MAX_TAGS]
+
+
+def _only_names_kind(tag: str, kinds: Collection[str], language: str | None) -> bool:
+    """Whether a phrase says what kind of document it is and nothing else: `invoice number`."""
+    others = frozenset(tag.split()) - frozenset(" ".join(kinds).split())
+    return others <= generic_nouns(language) | general_words(language)
+
+
+def _add_title_topics(subjects: Sequence[Topic], titled: Sequence[Topic], others: int) -> list[Topic]:
+    """The subjects, with phrases of the title in place of their last word, and others if there are few subjects."""
+    whole = {topic.tag.rpartition(" ")[2]: topic.tag for topic in titled}
+    found = [Topic(whole.get(topic.tag, topic.tag), topic.score) for topic in subjects]
+    if others + len(found) < _MIN_TOPICS:
+        found += [topic for topic in titled if " " in topic.tag or not subjects][:_MIN_TOPICS]
+    return found
 
 
 def _find_table(source: SourceText, mime: str) -> Table | None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from chyme.text.common_words import compound_words, general_words
+from chyme.text.function_words import function_words, language_of, words_in
 from chyme.text.markdown_blocks import Block, BlockType
 from chyme.text.stemmer import fold
 from chyme.text.unspaced_scripts import RUNS
@@ -27,8 +28,13 @@ _JOINED_NAME = re.compile(
     r"\b(?:(San|Los|Las|Saint) (?=[A-Z][a-z])|(New) (?=York|Zealand|Jersey|Delhi|Orleans|Mexico|England|Hampshire)"
     r"|(North|South) (?=America|Africa|Korea|Carolina|Dakota|Sudan))"
 )
-_TWO_LETTERS, _ROADS = "two letters", "roads"
+_TWO_LETTERS, _ROADS, _FORM_NOUNS = "two letters", "roads", "form nouns"
 _DIGIT = re.compile(r"\d")
+_NUMBER = re.compile(r"\d+")
+_REPEATS = 2  # times that the same block counts
+_OTHER_LANGUAGES, _MIN_BLOCK, _SAMPLE = 0.15, 20, 300  # share of function words; characters of a block
+_MAIL_ADDRESS = re.compile(r"[\w.+-]{1,64}@[\w.-]{1,64}")
+_REPEATED_LETTER = re.compile(r"(.)\1\1")  # of masked names: xxxxx
 _ROMAN = re.compile(r"[ivxlcdm]+")
 # Words that verbs follow.
 _BEFORE_VERBS = frozenset(
@@ -36,6 +42,28 @@ _BEFORE_VERBS = frozenset(
     | {"i", "you", "we", "they", "he", "she", "it", "who", "which", "be", "been", "is", "are", "was", "were", "has"}
     | {"have", "had", "do", "does", "did", "don't", "doesn't"}
 )
+_BEFORE_NOUNS = frozenset(
+    {
+        "the",
+        "a",
+        "an",
+        "this",
+        "that",
+        "these",
+        "those",
+        "its",
+        "his",
+        "her",
+        "their",
+        "our",
+        "your",
+        "my",
+        "each",
+        "every",
+    }
+    | {"of", "in", "for", "with", "by", "on", "from", "about", "at", "into", "against", "between", "any", "no", "some"}
+)
+_VOTERS = ("en", "de", "fr", "es", "it", "pt", "nl")  # languages that are told apart by their function words
 _PLURALS = frozenset({"en", "fr", "es", "pt", "nl"})
 
 
@@ -46,6 +74,8 @@ class Mention(NamedTuple):
     begins: bool  # it begins a sentence
     as_verb: bool  # it follows a word that verbs follow
     is_cut: bool  # it is a part of a longer run of words
+    as_modifier: bool = False  # a general noun follows, as in `custom settings`
+    as_noun: bool = False  # it follows a word that nouns follow, with other words between them or none
 
 
 @dataclass(slots=True)
@@ -58,9 +88,12 @@ class Phrase:
     count: int = 0
     body: int = 0
     raised: bool = False  # occurs in the title or a heading
+    titled: bool = False  # occurs in the title
     capitals: int = 0
     inside: int = 0  # mentions that do not begin a sentence
     as_verb: int = 0  # mentions after a word that verbs follow
+    as_modifier: int = 0  # mentions before a general noun
+    as_noun: int = 0  # mentions after a word that nouns follow
     cut: int = 0  # mentions within a longer run of words
     forms: dict[str, int] = field(default_factory=dict)  # its spellings, with how often each occurs
     places: set[int] = field(default_factory=set)
@@ -82,10 +115,16 @@ def count_phrases(blocks: Sequence[Block], title: str | None, language: str | No
     units = [(title or "", _TITLE)]
     weights = {BlockType.HEADING: _HEADING, BlockType.ASIDE: _ASIDE}
     units += [(block.text, weights.get(block.sort, _BODY)) for block in first_blocks(blocks)]
+    small = function_words(language)
+    seen: dict[str, int] = {}
     for number, (text, weight) in enumerate(units):
         if number and number < 20 and title and same_words(text, title):
             continue
-        for form, begins, as_verb, is_cut in phrases_in(text, empty):
+        plain = _NUMBER.sub("", text)
+        seen[plain] = seen.get(plain, 0) + 1
+        if seen[plain] > _REPEATS:
+            continue  # a header or footer of pages
+        for form, begins, as_verb, is_cut, as_modifier, as_noun in phrases_in(text, empty, small):
             keys = tuple(comparison_form(word, language) for word in form)
             phrase = found.get(keys)
             if phrase is None:
@@ -94,8 +133,11 @@ def count_phrases(blocks: Sequence[Block], title: str | None, language: str | No
             phrase.weight += weight
             phrase.body += weight == _BODY
             phrase.as_verb += as_verb
+            phrase.as_modifier += as_modifier
+            phrase.as_noun += as_noun
             phrase.cut += is_cut
             phrase.raised = phrase.raised or weight > _BODY
+            phrase.titled = phrase.titled or not number
             spelling = " ".join(form)
             phrase.forms[spelling] = phrase.forms.get(spelling, 0) + 1
             if not begins:
@@ -105,10 +147,29 @@ def count_phrases(blocks: Sequence[Block], title: str | None, language: str | No
     return found
 
 
+def without_other_languages(blocks: Sequence[Block], language: str | None) -> Sequence[Block]:
+    """The blocks without those that are clearly in another language, if the text has many of its function words."""
+    small = function_words(language)
+    if not small:
+        return blocks
+    sample = words_in(" ".join(block.text[:_SAMPLE] for block in blocks[:40]))
+    own = sum(map(small.__contains__, sample))
+    rest = [word for word in sample if word not in small]
+    foreign = max(sum(map(function_words(code).__contains__, rest)) for code in _VOTERS)
+    if foreign < _OTHER_LANGUAGES * own:
+        return blocks
+    return [block for block in blocks if len(block.text) < _MIN_BLOCK or language_of(block.text) in (None, language)]
+
+
 @functools.cache
 def empty_words(language: str | None) -> frozenset[str]:
-    sections = [section for section in _FORM_WORDS.sections if section not in (_TWO_LETTERS, _ROADS)]
+    sections = [section for section in _FORM_WORDS.sections if section not in (_TWO_LETTERS, _ROADS, _FORM_NOUNS)]
     return general_words(language).union(*map(_FORM_WORDS.words, sections))
+
+
+def form_nouns() -> frozenset[str]:
+    """Nouns for documents and their parts, which are at the beginning or end of a title and no subject."""
+    return _FORM_WORDS.words(_FORM_NOUNS)
 
 
 @functools.cache
@@ -118,8 +179,8 @@ def generic_nouns(language: str | None) -> frozenset[str]:
     return words.union(compound_words(), (comparison_form(word, language) for word in words))
 
 
-def phrases_in(text: str, empty: frozenset[str]) -> Iterator[Mention]:
-    """Every run of one to three meaningful words."""
+def phrases_in(text: str, empty: frozenset[str], small: frozenset[str] = frozenset()) -> Iterator[Mention]:
+    """Every run of one to three meaningful words. `small` are function words, which no adjective stands before."""
     run: list[str] = []
     at_start = True
     begins = True
@@ -132,7 +193,8 @@ def phrases_in(text: str, empty: frozenset[str]) -> Iterator[Mention]:
             at_start = False
             continue
         if run:
-            yield from _parts_of(run, begins, follows)
+            is_modifier = token.isalpha() and token.lower() not in small
+            yield from _parts_of(run, begins, follows, is_modifier)
         run = []
         if token != "," or not before.isdecimal():  # 17, Mill Road
             before = token.lower()
@@ -146,7 +208,7 @@ def is_german_noun_phrase(words: Sequence[str]) -> bool:
     )
 
 
-def _parts_of(run: Sequence[str], begins: bool, follows: str) -> Iterator[Mention]:
+def _parts_of(run: Sequence[str], begins: bool, follows: str, is_modifier: bool) -> Iterator[Mention]:
     """The phrases in a run of meaningful words. A name may have four words; parts of a longer name are no phrases."""
     is_name = len(run) > _MAX_TAG_WORDS and all(word[:1].isupper() for word in run)
     most = 1 if is_name and len(run) > _MAX_NAME_WORDS else _MAX_NAME_WORDS if is_name else _MAX_TAG_WORDS
@@ -156,11 +218,17 @@ def _parts_of(run: Sequence[str], begins: bool, follows: str) -> Iterator[Mentio
     for start in range(len(run)):
         for stop in range(start + 1, min(start + most, len(run)) + 1):
             is_cut = stop - start == most and len(run) > most > 1
-            yield Mention(tuple(run[start:stop]), begins and start == 0, as_verb, is_cut)
+            is_end = stop == len(run)
+            as_noun = is_end and (start > 0 or follows in _BEFORE_NOUNS)
+            yield Mention(
+                tuple(run[start:stop]), begins and start == 0, as_verb, is_cut, is_end and is_modifier, as_noun
+            )
 
 
 def _part_runs(text: str) -> str:
-    """The text without runs of unspaced script, each of which ends a phrase."""
+    """The text without e-mail addresses and runs of unspaced script, each of which ends a phrase."""
+    if "@" in text:
+        text = _MAIL_ADDRESS.sub(" . ", text)
     return text if text.isascii() else RUNS.sub(" . ", text)
 
 
@@ -175,9 +243,15 @@ def _is_meaningful(token: str, empty: frozenset[str]) -> bool:
         or len(plain) > 30
         or _DIGIT.search(plain)
         or _ROMAN.fullmatch(plain)
+        or _REPEATED_LETTER.search(plain)
     ):
         return len(plain) == 2 and token.isupper() and plain in _FORM_WORDS.words(_TWO_LETTERS)
-    return plain[0].isalpha() and "'" not in plain
+    return plain[0].isalpha() and "'" not in plain and not _has_loose_letter(plain)
+
+
+def _has_loose_letter(plain: str) -> bool:
+    """Whether a hyphen joins single letters, as in the formula `x-c`; but not in `x-ray`."""
+    return "-" in plain and any(len(part) < 2 for part in plain.split("-")[1:])
 
 
 @functools.lru_cache(_RECENT_WORDS)

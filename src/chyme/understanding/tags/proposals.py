@@ -12,7 +12,7 @@ from chyme.understanding.tags.digest import TagDigest
 from chyme.understanding.tags.names import split_tags
 from chyme.understanding.tags.topics import find_topics
 
-RULES_VERSION = 3  # raise it when the same texts give other tags
+RULES_VERSION = 4  # raise it when the same texts give other tags
 CLASSIFICATION, GENERATED = "classification", "generated"
 OBJECTS_OUTPUT = "image-objects"
 SURE = 0.5  # confidence that an object in a picture needs to become a tag

@@ -6,8 +6,9 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
-from chyme.text.common_words import begins_with_a_day, general_words, has_language, is_nounlike
+from chyme.text.common_words import begins_with_a_day, general_words, has_language, has_noun_endings, is_nounlike
 from chyme.text.key_phrases import key_phrases
 from chyme.text.markdown_blocks import Block
 from chyme.text.stemmer import fold
@@ -20,20 +21,27 @@ from chyme.understanding.tags.phrases import (
     Phrase,
     count_phrases,
     first_blocks,
+    form_nouns,
     generic_nouns,
     is_german_noun_phrase,
+    without_other_languages,
 )
 
 MIN_SCORE, _MIN_SCORE_OF_FEW, _FEW = 0.36, 0.28, 3  # share of the best score; less for the first topics
 _MAX_LEAD = 1.5  # times the second score that the best one counts at most: a title is far ahead
-_TAG_LENGTH = 40
+_TAG_LENGTH = 50
 _MIN_PERSON = 4  # mentions of a person whose name is in the title
 _COVERED = 0.75  # share of the mentions of a phrase that are part of one longer phrase
 _AS_VERB = 0.5  # share of the mentions after a word that verbs follow
 _MIN_ABBREVIATION = 4  # mentions that a tag of two letters needs
+_MIN_LETTERS = 4  # of a word that is a topic alone and no name or abbreviation
+_AS_MODIFIER = 0.6  # share of the mentions before a general noun: favourite things, custom settings
+_SHORT_TEXT = 120  # words; what occurs twice in a shorter text does so by chance
+_MIN_UNCHECKED, _PLACES_UNCHECKED = 4, 3  # mentions and places where nouns are not told from other words
 # Korean attaches particles and endings to words: verbs are no subjects, and the particles of nouns are cut off.
 _KOREAN_VERBS = ("다", "는", "한", "할", "된", "될", "하여", "하고", "하게", "으면", "하며", "있", "것", "및")
 _KOREAN_PARTICLES = re.compile(r"(?<=[\uac00-\ud7a3]{2})(?:에서|으로|에게|까지|부터|을|를|은|이|가|에|의|로|와|과|도)$")
+_UNSPACED_ALPHABETS = frozenset({"th", "lo", "km", "my", "bo"})
 _HANGUL = re.compile("[\uac00-\ud7a3]")
 
 _FILLER_SAMPLE = 2_000  # characters by which placeholder text is recognised
@@ -57,6 +65,8 @@ def find_topics(
     sample = "".join(block.text[:400] for block in blocks[:20]) + (title or "")
     if is_filler(sample[:_FILLER_SAMPLE]):
         return []
+    if language in _UNSPACED_ALPHABETS:
+        return []  # where their words end is not known
     if len(IDEOGRAPH.findall(sample)) > 0.3 * max(len(sample), 1):
         lines = [title or "", title or "", *(block.text for block in first_blocks(blocks))]
         found = [_strip_korean_endings(phrase.lower()) for phrase, _ in key_phrases(lines, language, 2 * limit)]
@@ -71,11 +81,13 @@ def find_topics(
             ):
                 distinct.append(phrase)
         return [Topic(phrase, round(max(0.4, 0.8 - 0.08 * rank), 2)) for rank, phrase in enumerate(distinct[:limit])]
+    blocks = without_other_languages(blocks, language)
     phrases = count_phrases(blocks, title, language)
-    language_known = has_language(language)
-    recurring = [keys for keys, counts in phrases.items() if _recurs(counts, blocks, language, language_known)]
+    is_short = sum(len(block.text.split()) for block in blocks[:_SHORT_TEXT]) < _SHORT_TEXT
+    extra = int(is_short and language != "de")  # German nouns have capitals
+    recurring = [keys for keys, counts in phrases.items() if _recurs(counts, blocks, language, extra)]
     recurring = _without_people(_without_parts(recurring, phrases), phrases, blocks, title, people)
-    scores = {keys: _score(phrases[keys], language) for keys in recurring}
+    scores = {keys: _score(phrases[keys], language, phrases) for keys in recurring}
     ranked = [keys for keys in recurring if scores[keys] > 0]
     ranked.sort(key=lambda keys: (-scores[keys], phrases[keys].first))
     chosen = _distinct(ranked, limit)
@@ -89,37 +101,55 @@ def find_topics(
     ]
 
 
-def _recurs(phrase: Phrase, blocks: Sequence[Block], language: str | None, language_known: bool) -> bool:
+def _recurs(phrase: Phrase, blocks: Sequence[Block], language: str | None, extra: int) -> bool:
     """Whether it occurs often enough for a text of this length, and not only in one place.
 
-    If the language's function words are unknown, many of its frequent words are such words: more mentions are needed.
+    If nouns of the language are not told from other words, many of its frequent words are verbs: more mentions are
+    needed. `extra` are mentions that a short text needs besides.
     """
     generic = generic_nouns(language)
+    if len(phrase.keys) == 1 and phrase.keys[0] in form_nouns():
+        return False
     if all(key in generic for key in phrase.keys) and (len(phrase.keys) == 1 or not phrase.raised):
         return False
     if len(phrase.keys[0]) == 2 and phrase.count < _MIN_ABBREVIATION:
         return False
-    if phrase.raised and phrase.body and language_known:
+    if not has_noun_endings(language):
+        return phrase.count >= _MIN_UNCHECKED and len(phrase.places) >= _PLACES_UNCHECKED
+    if phrase.titled and phrase.body:
         return True
-    least = (2 if len(blocks) < 40 else 3) + (not language_known)
-    return (
-        phrase.body + phrase.raised > 0 and phrase.count >= least and (len(phrase.places) > 1 or phrase.count > least)
-    )
+    if phrase.raised and phrase.body and not extra:
+        return True
+    least = 2 if len(blocks) < 40 else 3
+    if phrase.count < least + extra or not (phrase.body or phrase.raised):
+        return False
+    return len(phrase.places) > 1 or phrase.count > least
 
 
-def _score(phrase: Phrase, language: str | None) -> float:
+def _has_verb_forms(word: str, phrases: Mapping[tuple[str, ...], Phrase]) -> bool:
+    """Whether a text has forms of a verb besides the word: erased, erasing."""
+    stem = word.removesuffix("e")
+    return (f"{stem}ed",) in phrases or (f"{stem}ing",) in phrases
+
+
+def _score(phrase: Phrase, language: str | None, phrases: Mapping[tuple[str, ...], Phrase]) -> float:
     form = max(phrase.forms, key=phrase.forms.__getitem__)
     last = form.rpartition(" ")[2]
-    if not is_nounlike(last.lower(), language):
+    if not is_nounlike(last.lower(), language) or len(form) > _TAG_LENGTH:
         return 0.0
-    if len(phrase.keys) == 1 and phrase.as_verb > _AS_VERB * phrase.count:
+    is_name = phrase.inside > 0 and phrase.capitals > 0.7 * phrase.inside
+    if len(phrase.keys) == 1 and (
+        phrase.as_verb > _AS_VERB * phrase.count
+        or (phrase.as_modifier > _AS_MODIFIER * phrase.count and not is_name)
+        or (len(last) < _MIN_LETTERS and not last.isupper())
+        or (language == "en" and not phrase.as_noun and not is_name and _has_verb_forms(phrase.keys[0], phrases))
+    ):
         return 0.0
     if phrase.cut > _COVERED * phrase.count:
         return 0.0
     score = math.log1p(phrase.weight) * (1.0, 1.6, 1.7, 1.7)[len(phrase.keys) - 1]
     score *= 1.0 + 0.6 * phrase.raised + 0.25 * (phrase.first < 0.1)
     score *= 0.7 + 0.3 * min(len(phrase.places), 5) / 5
-    is_name = phrase.inside > 0 and phrase.capitals > 0.7 * phrase.inside
     if language == "de" and (phrase.capitals <= 0.5 * phrase.inside or not is_german_noun_phrase(form.split())):
         return 0.0
     if language == "de":
@@ -153,16 +183,19 @@ def _without_people(
     title: str | None,
     people: Sequence[str],
 ) -> list[tuple[str, ...]]:
-    """The phrases without people's names, except those in the title that recur."""
+    """The phrases without people's names, except those in the title that recur, and no first name alone."""
     persons = find_person_words("\n".join(block.text for block in first_blocks(blocks)), people)
     if not persons:
         return list(found)
     known = find_person_words("", people)
-    named = frozenset(fold(word) for word in TOKEN.findall(title or "")) - known
+    words = TOKEN.findall(title or "")
+    first = frozenset(fold(word) for word, following in pairwise(words) if fold(following) in persons)
+    named = frozenset(map(fold, words)) - known
     return [
         keys
         for keys in found
-        if persons.isdisjoint(keys) or (named.issuperset(keys) and phrases[keys].count >= _MIN_PERSON)
+        if not (len(keys) == 1 and keys[0] in first)
+        and (persons.isdisjoint(keys) or (named.issuperset(keys) and phrases[keys].count >= _MIN_PERSON))
     ]
 
 
@@ -191,4 +224,4 @@ def _to_tag(phrase: Phrase, language: str | None) -> str:
     if language == "de":
         bases = [form.removesuffix(end) for end in ("es", "s") if form.endswith(end)]  # the genitive
         form = next((base for base in bases if base in phrase.forms), form)
-    return form.lower().replace("’", "'").removesuffix("'s").replace(JOINER, " ")[:_TAG_LENGTH]
+    return form.lower().replace("’", "'").removesuffix("'s").replace(JOINER, " ")
