@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from html import unescape
 from xml.sax.saxutils import escape
 
-from chyme.documents.conversion.comments_and_charts import as_remark, quote_lines, related_parts
+from chyme.documents.conversion.comments_and_charts import as_remark, related_parts, tell_deletions
 from chyme.documents.conversion.picture_marks import PictureMarks
 from chyme.documents.conversion.raised_letters import lower_letters, raise_letters, symbol
 from chyme.documents.conversion.zip_packages import Package, tag_of
@@ -37,6 +37,7 @@ _DELETION = re.compile(r"<w:del\s([^<>]*[^/<>])>((?:(?!</?w:del[\s>]).)*)</w:del
 _DELETED_TEXT = re.compile(r"<w:delText(?:\s[^<>]*)?>([^<]*)</w:delText>|<w:(?:tab|br|p)\b")
 _AUTHOR = re.compile(r"w:author=\"([^\"]*)\"")
 _PAGE_FIELD = re.compile(r"\b(?:NUMPAGES|PAGE|SECTIONPAGES)\b")
+_FIELD_ERROR = re.compile(r"\s*(?:Error|Fehler|Erreur|¡Error|Errore|Fout|Erro)\s?!")  # what a field shows that finds nothing
 _WORD = re.compile(r"[^\W\d_]{2,}")
 
 
@@ -121,11 +122,11 @@ def _mark_pictures(source: str, package: Package, part: str, pictures: PictureMa
 
 
 def deletions(package: Package) -> list[str]:
-    """Text that tracked changes removed, as quoted lines with who removed it."""
+    """Text that tracked changes removed, with who removed it."""
     data = package.read(main_part(package)) or b""
     if b"<w:delText" not in data:
         return []
-    return quote_lines(list(_deletions(data.decode("utf-8", "replace")))[:MAX_DELETIONS])
+    return tell_deletions(list(_deletions(data.decode("utf-8", "replace")))[:MAX_DELETIONS])
 
 
 def _deletions(source: str) -> Iterator[tuple[str, str]]:
@@ -137,15 +138,11 @@ def _deletions(source: str) -> Iterator[tuple[str, str]]:
             "".join(piece[1] if piece[1] is not None else " " for piece in _DELETED_TEXT.finditer(deletion[2]))
         )
         if name != by or "</w:p>" in source[last : deletion.start()] or "<w:t>" in source[last : deletion.start()]:
-            yield _deleted_by(by), "".join(texts)
+            yield by, "".join(texts)
             texts = []
         by, last = name, deletion.end()
         texts.append(text)
-    yield _deleted_by(by), "".join(texts)
-
-
-def _deleted_by(name: str) -> str:
-    return f"deleted by {name}" if name else "deleted"
+    yield by, "".join(texts)
 
 
 def headers_and_footers(package: Package, known: str) -> list[str]:
@@ -166,6 +163,8 @@ def headers_and_footers(package: Package, known: str) -> list[str]:
             has_number = any(
                 _PAGE_FIELD.search(element.text or "") for element in paragraph.iter() if tag_of(element) == "instrText"
             )
+            if _FIELD_ERROR.match(texts):
+                continue
             if len(words) > 2 * has_number and any(word not in known_words for word in words):
                 lines[f"{kind}: {' '.join(texts.split())}"] = None
     return [as_remark(line) for line in lines]
