@@ -60,7 +60,7 @@ class UrlCrawl(Digester):
         COPY: Makes(Form.PAGE_COPY),
         FACTS: Makes(Form.PAGE_FACTS, title=Title.OWN),
     }
-    version = 2  # formulas, form values and descriptions of pictures are text; the title is not
+    version = 3  # invitations to other pages are no text; formulas, form values and descriptions of pictures are
     runs = Runs(family="web", lane=Lane.AWAY, goes_out=True)
     promises = Promises(captures=True)
 
