@@ -17,7 +17,9 @@ _EQUATION = re.compile(r"\$\$([^$]{1,20000})\$\$|(?<![\\$\w])\$([^\s$](?:[^$\n]{
 _ROW = re.compile(r"(?<![\\$\w])\$[^\s$][^$\n]{0,2000}(?:\$\$[^\s$][^$\n]{0,2000}){1,50}\$(?![\w$])")
 _TOKEN = re.compile(r"\\([A-Za-z]+)\*?|\\(.)|([{}^_&])|(\s+)|([^\\{}^_&\s])", re.DOTALL)
 _MARKUP = re.compile(r"\\[A-Za-z]|[\^_]")
-_PLAIN = re.compile(r"[^\W\d_][^$.!?]{0,40}?[=<>≤≥][^$.!?]{1,40}")  # an equation without markup; money begins with a digit
+_PLAIN = re.compile(
+    r"[^\W\d_][^$.!?]{0,40}?[=<>≤≥][^$.!?]{1,40}"
+)  # an equation without markup; money begins with a digit
 _SPACES = re.compile(r"\s+")
 _GLUE = re.compile(r"\s*([=<>≤≥≠≈≡∈→⇒⇔±×])\s*")
 _SIMPLE = re.compile(r"[0-9]+|.", re.DOTALL)

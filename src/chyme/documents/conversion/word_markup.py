@@ -37,7 +37,9 @@ _DELETION = re.compile(r"<w:del\s([^<>]*[^/<>])>((?:(?!</?w:del[\s>]).)*)</w:del
 _DELETED_TEXT = re.compile(r"<w:delText(?:\s[^<>]*)?>([^<]*)</w:delText>|<w:(?:tab|br|p)\b")
 _AUTHOR = re.compile(r"w:author=\"([^\"]*)\"")
 _PAGE_FIELD = re.compile(r"\b(?:NUMPAGES|PAGE|SECTIONPAGES)\b")
-_FIELD_ERROR = re.compile(r"\s*(?:Error|Fehler|Erreur|¡Error|Errore|Fout|Erro)\s?!")  # what a field shows that finds nothing
+_FIELD_ERROR = re.compile(
+    r"\s*(?:Error|Fehler|Erreur|¡Error|Errore|Fout|Erro)\s?!"
+)  # what a field shows that finds nothing
 _WORD = re.compile(r"[^\W\d_]{2,}")
 
 
