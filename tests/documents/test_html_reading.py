@@ -365,3 +365,9 @@ def test_an_article_made_of_invitations_keeps_them() -> None:
     root = Page("".join(f"<a href='/p{n}'><h3>{card}</h3></a>" for n, card in enumerate(cards))).copy_tree()
     assert teasers_in(root, "\n".join(cards)) == []
     assert len(teasers_in(root, "\n".join([*cards, "bread " * 500]))) == 20
+
+
+def test_places_where_words_may_be_broken_are_left_out() -> None:
+    assert "Grandmother's sourdough" in article(
+        "<p>Grand&shy;mother's sour\xaddough is the best of all the breads.</p>"
+    )

@@ -73,6 +73,15 @@ def test_word_tells_tracked_changes_and_comments_apart_from_the_text() -> None:
     assert "> Bo Lind: Please water it weekly" in text
 
 
+def test_word_keeps_hyphens_that_do_not_break_and_words_with_their_reading_above() -> None:
+    ruby = (
+        "<w:ruby><w:rt><w:r><w:t>はし</w:t></w:r></w:rt><w:rubyBase><w:r><w:t>橋</w:t></w:r></w:rubyBase></w:ruby>"
+        "<w:t> on gate 12</w:t><w:noBreakHyphen/><w:t>b is</w:t>"
+    )
+    data = changed("office_word.docx", "word/document.xml", "<w:t>", f"{ruby}<w:t>")
+    assert "橋(はし) on gate 12-b is" in of_bytes("bridge.docx", data).markdown
+
+
 def test_an_open_tick_box_is_not_ticked() -> None:
     data = changed("office_word.docx", "word/document.xml", '<w:default w:val="1"/>', '<w:default w:val="0"/>')
     assert "- [ ] handrail is fitted" in of_bytes("open.docx", data).markdown
@@ -168,8 +177,8 @@ def test_slides_have_their_numbers_diagrams_and_descriptions_of_pictures() -> No
 
 def test_the_footer_of_slides_is_text_on_the_first_slide_that_shows_it() -> None:
     footer = (
-        '<p:sp><p:nvSpPr><p:nvPr><p:ph type="ftr"/></p:nvPr></p:nvSpPr><p:txBody><a:p><a:r><a:t>Parish of Elmbrook</a:t>'
-        "</a:r></a:p></p:txBody></p:sp></p:spTree>"
+        '<p:sp><p:nvSpPr><p:nvPr><p:ph type="ftr"/></p:nvPr></p:nvSpPr><p:txBody><a:p>'
+        "<a:r><a:t>Parish of Elmbrook</a:t></a:r></a:p></p:txBody></p:sp></p:spTree>"
     )
     buffer = io.BytesIO()
     with zipfile.ZipFile(KINDS / "office_slides.pptx") as before, zipfile.ZipFile(buffer, "w") as after:

@@ -25,6 +25,11 @@ _SCRIPT = re.compile(
 _TEXT = re.compile(r"(<w:t(?:\s[^<>]*)?>)([^<]*)(</w:t>)")
 _SYMBOL = re.compile(r"<w:sym\s[^<>]*/>")
 _FONT, _CODE = re.compile(r"w:font=\"([^\"]*)\""), re.compile(r"w:char=\"([0-9A-Fa-f]{1,4})\"")
+_HYPHEN = re.compile(r"<w:noBreakHyphen\s*/>")
+_RUBY = re.compile(  # a word with its reading above it
+    r"<w:ruby>((?:(?!</?w:ruby>|<w:rubyBase>).)*)<w:rubyBase>((?:(?!</?w:ruby>|</w:rubyBase>).)*)</w:rubyBase>\s*</w:ruby>",
+    re.DOTALL,
+)
 _TICK_BOX = re.compile(
     r"(<w:fldChar\s[^<>]*>(?:(?!</?w:fldChar).)*?<w:checkBox>((?:(?!</?w:(?:checkBox|fldChar)).)*)</w:checkBox>)",
     re.DOTALL,
@@ -73,6 +78,10 @@ def _rewrite_text(source: str) -> str:
         source = _SCRIPT.sub(_unscript, source)
     if "<w:sym " in source:
         source = _SYMBOL.sub(_spell_symbol, source)
+    if "<w:noBreakHyphen" in source:
+        source = _HYPHEN.sub("<w:t>-</w:t>", source)
+    if "<w:ruby>" in source:
+        source = _RUBY.sub(_unruby, source)
     if "<w:checkBox>" in source:
         source = _TICK_BOX.sub(lambda box: f"<w:t>{'☒' if _is_ticked(box[2]) else '☐'} </w:t>{box[1]}", source)
     return source
@@ -96,6 +105,11 @@ def _text_before(source: str, position: int) -> str:
     paragraph = window[max(window.rfind("<w:p>"), window.rfind("<w:p "), 0) :]
     texts = [text[2] for text in _TEXT.finditer(paragraph)]
     return unescape(texts[-1][-20:]) if texts else ""
+
+
+def _unruby(ruby: re.Match[str]) -> str:
+    reading, base = ("".join(text[2] for text in _TEXT.finditer(part)) for part in (ruby[1], ruby[2]))
+    return f'<w:t xml:space="preserve">{base}{f"({reading})" if reading.strip() else ""}</w:t>'
 
 
 def _spell_symbol(mark: re.Match[str]) -> str:

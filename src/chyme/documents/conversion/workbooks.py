@@ -64,7 +64,7 @@ def sheets_of(package: Package) -> list[Sheet]:
 
 
 def rewritten_parts(package: Package, sheets: Sequence[Sheet]) -> dict[str, bytes]:
-    """The parts to change, so that hidden sheets, rows and columns are kept and numbers and dates are formatted as shown."""
+    """The parts to change: hidden sheets, rows and columns are kept, numbers and dates formatted as shown."""
     parts: dict[str, bytes] = {}
     styles = date_styles(package.tree(STYLES))
     from_1904 = _FROM_1904.search(package.read(WORKBOOK) or b"") is not None

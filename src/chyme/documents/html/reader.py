@@ -84,6 +84,7 @@ def read_page(page: Page, url: str, limits: ConversionLimits) -> PageContent:
             markdown, article = body, True
         elif not words:
             markdown = _visible_words(root)
+    markdown = markdown.replace("\xad", "")  # a place where a word may be broken is no part of it
     shown = headline if markdown else title  # without any text, the title is all there is to find the page by
     result = truncate(build_unpaged_result(_with_headline(shown, markdown)), limits.text_chars)
     return PageContent(result.markdown, result.places, article, reading_time(result.markdown)[0], result.notes, title)
