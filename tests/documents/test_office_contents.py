@@ -78,7 +78,7 @@ def test_word_keeps_hyphens_that_do_not_break_and_words_with_their_reading_above
         "<w:ruby><w:rt><w:r><w:t>はし</w:t></w:r></w:rt><w:rubyBase><w:r><w:t>橋</w:t></w:r></w:rubyBase></w:ruby>"
         "<w:t> on gate 12</w:t><w:noBreakHyphen/><w:t>b is</w:t>"
     )
-    data = changed("office_word.docx", "word/document.xml", "<w:t>", f"{ruby}<w:t>")
+    data = changed("office_word.docx", "word/document.xml", "<w:sectPr>", f"<w:p><w:r>{ruby}</w:r></w:p><w:sectPr>")
     assert "橋(はし) on gate 12-b is" in of_bytes("bridge.docx", data).markdown
 
 
