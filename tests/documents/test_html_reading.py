@@ -14,6 +14,7 @@ from growth import grows_linearly
 from chyme.documents.conversion.results import ConversionLimits
 from chyme.documents.html.raw_source import is_too_complex
 from chyme.documents.html.reader import PageContent, page_text, read_page, reading_time, strip_link_targets
+from chyme.documents.html.teasers import teasers_in
 from chyme.documents.html.tree import Page
 
 CORPUS = Path(__file__).parents[2] / "../shared/corpus"
@@ -334,3 +335,39 @@ def test_words_in_the_shadow_of_an_element_are_read() -> None:
 def test_beginnings_of_links_cost_no_more_than_their_length(text: str) -> None:
     assert grows_linearly(lambda count: strip_link_targets(text * count), 200_000)
     assert strip_link_targets("[a](<b c>) [d](https://e.test/f) g") == "[a]  [d]  g"
+
+
+def test_invitations_to_other_pages_are_no_part_of_an_article() -> None:
+    card = (
+        "<a href='/rolls'><img src='r.png'><h3>Seven rolls for a long Sunday</h3>"
+        "<p>Warm from the oven in an hour</p></a>"
+    )
+    text = article(f"<p><b>Read more:</b> <a href='/rye'>Why rye needs a sour start</a></p><div>{card}</div>")
+    assert text.count("Paragraph") == 12
+    assert "sour start" not in text
+    assert "long Sunday" not in text
+    assert "Warm from the oven" not in text
+
+
+def test_a_link_in_a_sentence_and_a_linked_line_without_label_stay_in_the_article() -> None:
+    text = article(
+        "<p>Much is told about rye in <a href='/rye'>Why rye needs a sour start</a></p>"
+        "<p>Sources: <a href='/mill'>The mill on the river and its four stones</a></p>"
+        "<p>Related: <a href='#crumb'>the part on crumb and crust below</a></p>"
+    )
+    assert "Why rye needs a sour start" in text
+    assert "The mill on the river" in text
+    assert "crumb and crust" in text
+
+
+def test_an_article_made_of_invitations_keeps_them() -> None:
+    cards = [f"Recipe {n} from the village bakery" for n in range(20)]
+    root = Page("".join(f"<a href='/p{n}'><h3>{card}</h3></a>" for n, card in enumerate(cards))).copy_tree()
+    assert teasers_in(root, "\n".join(cards)) == []
+    assert len(teasers_in(root, "\n".join([*cards, "bread " * 500]))) == 20
+
+
+def test_places_where_words_may_be_broken_are_left_out() -> None:
+    assert "Grandmother's sourdough" in article(
+        "<p>Grand&shy;mother's sour\xaddough is the best of all the breads.</p>"
+    )

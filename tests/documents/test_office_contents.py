@@ -13,6 +13,7 @@ from chyme.documents.conversion.books import drop_inner_links
 from chyme.documents.conversion.converter import convert
 from chyme.documents.conversion.embedded_pictures import PictureBudget, PictureReader
 from chyme.documents.conversion.equations import linear_text, spell_equations
+from chyme.documents.conversion.picture_marks import authored
 from chyme.documents.conversion.raised_letters import lower_letters, raise_letters, symbol
 from chyme.documents.conversion.results import ConversionLimits, ConversionResult
 from chyme.documents.conversion.rtf_markup import remarks_in, rewrite_rtf
@@ -68,8 +69,17 @@ def test_word_keeps_raised_letters_symbols_tick_boxes_and_readable_equations() -
 def test_word_tells_tracked_changes_and_comments_apart_from_the_text() -> None:
     text = converted("office_word.docx")
     assert "The hedge is newly trimmed and dry." in text
-    assert "> deleted by Ada Winter: badly overgrown" in text
+    assert "<!-- deleted by Ada Winter: badly overgrown -->" in text
     assert "> Bo Lind: Please water it weekly" in text
+
+
+def test_word_keeps_hyphens_that_do_not_break_and_words_with_their_reading_above() -> None:
+    ruby = (
+        "<w:ruby><w:rt><w:r><w:t>はし</w:t></w:r></w:rt><w:rubyBase><w:r><w:t>橋</w:t></w:r></w:rubyBase></w:ruby>"
+        "<w:t> on gate 12</w:t><w:noBreakHyphen/><w:t>b is</w:t>"
+    )
+    data = changed("office_word.docx", "word/document.xml", "<w:sectPr>", f"<w:p><w:r>{ruby}</w:r></w:p><w:sectPr>")
+    assert "橋(はし) on gate 12-b is" in of_bytes("bridge.docx", data).markdown
 
 
 def test_an_open_tick_box_is_not_ticked() -> None:
@@ -135,6 +145,13 @@ def test_number_formats_known_by_their_number_only_are_applied() -> None:
     assert "| Deposit | 1,834.50 |" in of_bytes("money.xlsx", data).markdown
 
 
+def test_signs_that_programs_escape_in_cells_are_no_words() -> None:
+    data = changed("office_sheet.xlsx", "xl/sharedStrings.xml", "62 m", "first_x000D__x000A_then _x005F_x 62 m")
+    found = of_bytes("cellar.xlsx", data).markdown
+    assert "x000" not in found
+    assert "first  then _x 62 m³" in found.replace("\\", "")
+
+
 def test_an_open_spreadsheet_keeps_shapes_and_comments_with_their_sheet() -> None:
     tools, loans = converted("office_sheet.ods").split("## Loans (hidden)")
     assert "Counted by Thistlewood" in tools
@@ -147,7 +164,7 @@ def test_an_open_text_keeps_remarks_out_of_its_sentences() -> None:
     text = converted("office_text.odt")
     assert "31 m² of planks." in text
     assert "> Bo Lind: Order larch" in text
-    assert "> deleted by Ada Winter: leaking badly" in text
+    assert "<!-- deleted by Ada Winter: leaking badly -->" in text
 
 
 def test_slides_have_their_numbers_diagrams_and_descriptions_of_pictures() -> None:
@@ -156,6 +173,39 @@ def test_slides_have_their_numbers_diagrams_and_descriptions_of_pictures() -> No
     assert pages[1] == "## Roof works\n\nWind load 12 kN/m²"
     assert pages[2].startswith("## Signs\n\n![A weather vane]()")
     assert pages[3] == "## Water\n\n<!-- hidden slide -->\n\n- Collect rainwater\n- Filter through gravel"
+
+
+def test_the_footer_of_slides_is_text_on_the_first_slide_that_shows_it() -> None:
+    footer = (
+        '<p:sp><p:nvSpPr><p:nvPr><p:ph type="ftr"/></p:nvPr></p:nvSpPr><p:txBody><a:p>'
+        "<a:r><a:t>Parish of Elmbrook</a:t></a:r></a:p></p:txBody></p:sp></p:spTree>"
+    )
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(KINDS / "office_slides.pptx") as before, zipfile.ZipFile(buffer, "w") as after:
+        for entry in before.infolist():
+            after.writestr(entry, before.read(entry).replace(b"</p:spTree>", footer.encode()))
+    text = of_bytes("parish.pptx", buffer.getvalue()).markdown
+    assert text.startswith("## Roof works\n\nWind load 12 kN/m²\n\nParish of Elmbrook")
+    assert text.count("Parish of Elmbrook") == 1
+
+
+@pytest.mark.parametrize(
+    ("description", "kept"),
+    [
+        ("A duck with a hat\n\nDescription automatically generated", "A duck with a hat"),
+        ("A duck Description automatically generated with medium confidence", "A duck"),
+        ("A duck AI-generated content may be incorrect.", "A duck"),
+        ("How descriptions are generated", "How descriptions are generated"),
+    ],
+)
+def test_what_programs_add_to_descriptions_of_pictures_is_left_out(description: str, kept: str) -> None:
+    assert authored(description) == kept
+
+
+def test_a_header_that_shows_only_the_error_of_a_field_is_left_out() -> None:
+    error = "Error! No text of specified style in document."
+    data = changed("office_word.docx", "word/header1.xml", "Allotment society Brookside", error)
+    assert "specified style" not in of_bytes("error.docx", data).markdown
 
 
 def test_slides_of_an_open_presentation_have_numbers_and_notes() -> None:
@@ -168,7 +218,7 @@ def test_rtf_keeps_raised_letters_and_tells_comments_and_deletions_apart() -> No
     text = converted("office_letter.rtf")
     assert text.startswith("The loft has 18 m².\n")
     assert "> Bo Lind: Ask the thatcher" in text
-    assert "> deleted: worn out" in text
+    assert "<!-- deleted: worn out -->" in text
 
 
 def test_a_book_keeps_raised_letters() -> None:
@@ -225,6 +275,8 @@ def test_symbol_fonts_show_letters() -> None:
         (r"\begin{gathered} a^{2}+b^{2}=c^{2} \end{gathered}", "a^2+b^2 = c^2"),
         (r"\sum_{n=1}^{\infty}{\left(x^{k}y\right)}", "∑_(n = 1)^∞(x^k y)"),
         (r"\mathrm{speed}\leq\operatorname{max}", "speed ≤ max"),
+        (r"\frac{1}{z}dz", "1/z dz"),
+        (r"n\pi x+2\pi", "n π x+2π"),
         ("^" * 5000, ""),
         ("{" * 5000, ""),
     ],
@@ -233,7 +285,13 @@ def test_equations_become_one_readable_line(latex: str, text: str) -> None:
     assert linear_text(latex) == text
 
 
+def test_equations_beside_each_other_and_without_markup_are_written_out() -> None:
+    assert spell_equations("So $a=b$$c=d$$e=f$ follow.") == "So a = b c = d e = f follow."
+    assert spell_equations("By $F=ma$ it falls.") == "By F = ma it falls."
+
+
 def test_money_is_no_equation() -> None:
+    assert spell_equations("From $5=five to $6, or $7<$8.") == "From $5=five to $6, or $7<$8."
     assert spell_equations(r"It costs $5 and $6, $x^{2}$ more.") == "It costs $5 and $6, x^2 more."
 
 

@@ -10,6 +10,7 @@ from PIL import Image
 from chyme.documents.conversion.arabic_ligatures import mend_arabic_codes
 from chyme.documents.conversion.converter import convert
 from chyme.documents.conversion.embedded_pictures import PictureBudget, PictureReader
+from chyme.documents.conversion.hollow_bullets import mark_hollow_bullets
 from chyme.documents.conversion.pdf_annotations import describe_box, label_of
 from chyme.documents.conversion.pdf_pictures import read_pictures
 from chyme.documents.conversion.raised_digits import RaisedDigits, mark_raised_digits
@@ -231,3 +232,29 @@ def test_a_line_is_not_put_back_inside_a_table() -> None:
 
 def test_a_programming_language_that_nobody_named_is_not_text() -> None:
     assert join_readings("```python\nx = 1\n```", "x = 1") == "```\nx = 1\n```"
+
+
+def test_a_word_parted_by_a_hyphen_is_joined_across_paragraphs_and_emphasis() -> None:
+    plain = "The council made new appointments for the older population of both valleys."
+    torn = "The council made new appoint-\n\nments for the older **popu-** **lation** of both valleys."
+    assert (
+        join_readings(torn, plain) == "The council made new appointments for the older **population** of both valleys."
+    )
+
+
+def test_a_hollow_bullet_is_an_item_of_a_list_and_no_letter() -> None:
+    assert mark_hollow_bullets("- Dairy\n\no Milk\no Curd of 1 day") == "- Dairy\n\n- Milk\n- Curd of 1 day"
+    assert mark_hollow_bullets("Buy:\n\n```\no Milk\no Curd\no Whey\n```") == "Buy:\n\n- Milk\n- Curd\n- Whey"
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        "o menino viu o mar\n\no mar viu o menino",
+        "- Dairy\n\no Milk",
+        "O sole mio\nO sole tuo\n- a",
+        "```\nint o = 1\n```",
+    ],
+)
+def test_an_o_that_may_be_a_word_stays(page: str) -> None:
+    assert mark_hollow_bullets(page) == page

@@ -143,6 +143,12 @@ def as_remark(text: str) -> str:
     return f"<!-- {text.replace('<', '‹').replace('>', '›').replace('--', '–')} -->"
 
 
+def tell_deletions(deletions: Iterable[tuple[str, str]]) -> list[str]:
+    """What tracked changes removed, each with who removed it (empty: unknown), as remarks; empty ones are left out."""
+    texts = ((name, " ".join(text.split())) for name, text in deletions)
+    return [as_remark(f"deleted by {name}: {text}" if name else f"deleted: {text}") for name, text in texts if text]
+
+
 def attribute_of(element: Element, name: str) -> str:
     """An attribute by its name without namespace; empty if there is none."""
     for key, value in element.attrib.items():

@@ -13,8 +13,13 @@ from chyme.text.word_lists import WordList
 MAX_LENGTH, MAX_DEPTH = 20_000, 40  # letters of one equation, and groups within groups
 # A display equation may not contain a dollar, an inline one neither that nor a line break.
 _EQUATION = re.compile(r"\$\$([^$]{1,20000})\$\$|(?<![\\$\w])\$([^\s$](?:[^$\n]{0,2000}[^\s$\\])?)\$(?![\w$])")
+# Equations that follow each other without a blank share their dollars: $a=b$$c=d$.
+_ROW = re.compile(r"(?<![\\$\w])\$[^\s$][^$\n]{0,2000}(?:\$\$[^\s$][^$\n]{0,2000}){1,50}\$(?![\w$])")
 _TOKEN = re.compile(r"\\([A-Za-z]+)\*?|\\(.)|([{}^_&])|(\s+)|([^\\{}^_&\s])", re.DOTALL)
 _MARKUP = re.compile(r"\\[A-Za-z]|[\^_]")
+_PLAIN = re.compile(
+    r"[^\W\d_][^$.!?]{0,40}?[=<>≤≥][^$.!?]{1,40}"
+)  # an equation without markup; money begins with a digit
 _SPACES = re.compile(r"\s+")
 _GLUE = re.compile(r"\s*([=<>≤≥≠≈≡∈→⇒⇔±×])\s*")
 _SIMPLE = re.compile(r"[0-9]+|.", re.DOTALL)
@@ -28,12 +33,12 @@ def spell_equations(markdown: str) -> str:
     """The text with its equations written out; dollars that are money stay."""
     if "$" not in markdown:
         return markdown
-    return _EQUATION.sub(_spell, markdown)
+    return _EQUATION.sub(_spell, _ROW.sub(lambda row: row[0].replace("$$", "$ $"), markdown))
 
 
 def _spell(found: re.Match[str]) -> str:
     source = found[1] if found[1] is not None else found[2]
-    if len(source) > MAX_LENGTH or not (_MARKUP.search(source) or found[1] is not None):
+    if len(source) > MAX_LENGTH or not (found[1] is not None or _MARKUP.search(source) or _PLAIN.fullmatch(source)):
         return found[0]
     return linear_text(source)
 
@@ -87,7 +92,7 @@ def _element(token: str, tokens: Iterator[str], depth: int, before: str) -> str:
 def _command(name: str, tokens: Iterator[str], depth: int, before: str) -> str:
     sign = _signs().get(name)
     if sign is not None:
-        return sign
+        return f" {sign}" if sign.isalpha() and before[-1:].isalpha() else sign
     if name in _LATEX.words("layout"):
         return " " if name.endswith("quad") else ""
     if name in _LATEX.words("styles"):
@@ -97,7 +102,7 @@ def _command(name: str, tokens: Iterator[str], depth: int, before: str) -> str:
         _argument(tokens, depth)
         return " "
     if name in ("frac", "dfrac", "tfrac"):
-        return f"{_bracket(_argument(tokens, depth))}/{_bracket(_argument(tokens, depth))}"
+        return f"{_bracket(_argument(tokens, depth))}/{_bracket(_argument(tokens, depth))}{_END}"
     if name == "binom":
         return f"({_argument(tokens, depth)} over {_argument(tokens, depth)})"
     if name == "sqrt":

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from html import unescape
 from typing import TYPE_CHECKING
 
+from chyme.documents.conversion.picture_marks import authored
 from chyme.documents.conversion.zip_packages import Package
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def mark_pictures(markdown: str, package: Package) -> str:
         text = _plain(line)
         if text and remaining[text] > 0:
             remaining[text] -= 1
-            lines[i] = line.replace(line.strip(), f"![{line.strip()}]()")
+            lines[i] = line.replace(line.strip(), f"![{authored(line.strip())}]()")
     return "\n".join(lines)
 
 

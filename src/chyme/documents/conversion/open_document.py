@@ -10,7 +10,7 @@ from itertools import islice
 from urllib.parse import unquote
 from xml.sax.saxutils import escape
 
-from chyme.documents.conversion.comments_and_charts import as_remark, quote_lines
+from chyme.documents.conversion.comments_and_charts import as_remark, quote_lines, tell_deletions
 from chyme.documents.conversion.picture_marks import PictureMarks
 from chyme.documents.conversion.raised_letters import lower_letters, raise_letters
 from chyme.documents.conversion.workbooks import MAX_SHEETS, Sheet
@@ -100,13 +100,11 @@ def comments_in(source: str) -> list[str]:
 
 
 def deletions(source: str) -> list[str]:
-    """Text that tracked changes removed, as quoted lines with who removed it."""
+    """Text that tracked changes removed, with who removed it."""
     if "<text:deletion>" not in source:
         return []
-    found = (
-        (f"deleted by {_creator(gone[1])}".removesuffix(" by "), _plain(gone[1])) for gone in _DELETION.finditer(source)
-    )
-    return quote_lines(list(found)[:MAX_REMARKS])
+    found = ((_creator(gone[1]), _plain(gone[1])) for gone in _DELETION.finditer(source))
+    return tell_deletions(list(found)[:MAX_REMARKS])
 
 
 def headers_and_footers(package: Package, known: str) -> list[str]:

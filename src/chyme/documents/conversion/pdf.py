@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, BinaryIO
 
 from chyme.documents.conversion.arabic_ligatures import mend_arabic
+from chyme.documents.conversion.hollow_bullets import mark_hollow_bullets
 from chyme.documents.conversion.pdf_annotations import open_forms, read_annotations
 from chyme.documents.conversion.pdf_pictures import PagePicture, read_pictures
 from chyme.documents.conversion.raised_digits import RaisedDigits, find_raised_digits, mark_raised_digits
@@ -107,7 +108,7 @@ def convert_pdf(
 def _page_markdown(page: _PlainPage, number: int, laid_out: _LaidOut) -> str:
     text = join_readings(laid_out.pages.get(number, ""), page.text)
     text = remove_lines(text, laid_out.repeated.get(number, ()))
-    return mark_raised_digits(text, page.raised)
+    return mark_hollow_bullets(mark_raised_digits(text, page.raised))
 
 
 def _add_parts(text: str, annotations: Sequence[str], pictures: Sequence[PagePicture]) -> tuple[str, list[Place]]:

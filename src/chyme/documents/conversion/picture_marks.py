@@ -13,6 +13,11 @@ from chyme.documents.conversion.zip_packages import Package
 MAX_MARKS = 2_000
 BODY_LETTERS = 40  # a document with fewer letters of its own consists of its pictures
 _LETTER = re.compile(r"[^\W_]")
+_GENERATED = re.compile(
+    r"\W*(?:description (?:automatically )?generated(?: with \w+ confidence)?|"
+    r"ai-generated content may be incorrect)\W*$",
+    re.IGNORECASE,
+)
 _READABLE = (".png", ".jpg", ".jpeg", ".jpe", ".gif", ".bmp", ".tif", ".tiff", ".webp")
 
 
@@ -81,3 +86,8 @@ def _taker(texts: list[str], wanted: set[int]) -> Callable[[re.Match[str]], str]
         return " " + " ".join(texts[number].replace("|", "/").split())
 
     return take
+
+
+def authored(description: str) -> str:
+    """The description of a picture without what programs add to those they write themselves."""
+    return _GENERATED.sub("", description).strip()

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from itertools import islice
 
-from chyme.documents.conversion.comments_and_charts import as_remark, quote_lines
+from chyme.documents.conversion.comments_and_charts import as_remark, quote_lines, tell_deletions
 from chyme.documents.conversion.raised_letters import lower_letters, raise_letters
 
 MAX_REMARKS = 500
@@ -38,18 +38,19 @@ def _unscript(script: re.Match[str]) -> str:
 
 
 def remarks_in(data: bytes) -> list[str]:
-    """Comments with their authors and deleted text as quoted lines, headers and footers as comments of markdown."""
+    """Comments with their authors as quoted lines; deleted text, headers and footers as comments of markdown."""
     signs = (b"\\annotation", b"{\\deleted", b"{\\header", b"{\\footer")
     if not any(sign in data for sign in signs):
         return []
     source = data.decode("latin-1")
-    deleted = [("deleted", _plain(found[1])) for found in _DELETED.finditer(source)]
+    deleted = [("", _plain(found[1])) for found in _DELETED.finditer(source)]
     running = dict.fromkeys(
         f"{found[1]}: {text}"
         for found in islice(_RUNNING.finditer(source), MAX_REMARKS)
         if (text := _plain(_group(source, found.start())))
     )
-    return [*quote_lines([*_comments(source), *deleted][:MAX_REMARKS]), *(as_remark(line) for line in running)]
+    comments = quote_lines(list(_comments(source))[:MAX_REMARKS])
+    return [*comments, *tell_deletions(deleted[:MAX_REMARKS]), *(as_remark(line) for line in running)]
 
 
 def _comments(source: str) -> Iterator[tuple[str, str]]:

@@ -18,7 +18,7 @@ from chyme.documents.conversion.comments_and_charts import (
 )
 from chyme.documents.conversion.embedded_pictures import PictureReader
 from chyme.documents.conversion.equations import office_math
-from chyme.documents.conversion.picture_marks import is_picture
+from chyme.documents.conversion.picture_marks import authored, is_picture
 from chyme.documents.conversion.raised_letters import lower_letters, raise_letters
 from chyme.documents.conversion.zip_packages import Package, tag_of
 from chyme.text.decoding import clean
@@ -26,7 +26,6 @@ from chyme.text.decoding import clean
 MAX_DEPTH = 30  # groups within groups
 MAX_COLUMNS = 200
 _MARKUP = re.compile(r"#{1,6}(?:\s|$)|>|```|~~~")
-_GENERATED = re.compile(r"description automatically generated\W*$", re.IGNORECASE)
 _FILE_NAME = re.compile(r"\S+\.(?:png|jpe?g|gif|bmp|tiff?|emf|wmf|svg)", re.IGNORECASE)
 
 
@@ -59,7 +58,7 @@ def read_slides(package: Package, pictures: PictureReader | None) -> list[tuple[
         new = [footer for footer in slide.footers if footer not in footers]
         footers.update(dict.fromkeys(new))
         notes = "\n".join(remarks.get(number, ()))
-        blocks = [*lines, *hidden, *slide.blocks, notes, *(as_remark(f"footer: {footer}") for footer in new)]
+        blocks = [*lines, *hidden, *slide.blocks, notes, *new]
         pages.append((number, clean("\n\n".join(filter(None, blocks)))))
     return pages
 
@@ -184,7 +183,7 @@ def _description(shape: Element) -> list[str]:
     """What its author wrote about a picture or shape without text; not a file name."""
     name = next((mark for mark in shape.iter() if tag_of(mark) == "cNvPr"), None)
     text = " ".join((name.get("descr") or "").split()) if name is not None else ""
-    text = _GENERATED.sub("", text).strip()
+    text = authored(text)
     return [f"![{text.translate(str.maketrans('[]', '()'))}]()"] if text and not _FILE_NAME.fullmatch(text) else []
 
 

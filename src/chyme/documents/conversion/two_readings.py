@@ -12,6 +12,8 @@ MIN_LOST = 0.8  # of a line's words, for the line to be lost
 MAX_LOST = 40  # lines put back on one page
 LOST_LETTERS = 3
 MIN_PART = 3  # letters of a part of a glued word whose parts are not neighbours
+MIN_HALF = 2  # letters on each side of a hyphen
+MAX_JOINED = 200  # words on one page
 _RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
 _LETTER = re.compile(r"\w")
 _WORD = re.compile(r"[^\W_]+")
@@ -75,6 +77,26 @@ def _mend_words(laid_out: str, plain: str, extra: Counter[str], missing: Counter
                 count=missing[word],
             )
             missing[word] -= count
+    return _join_hyphenated(laid_out, extra, missing)
+
+
+def _join_hyphenated(laid_out: str, extra: Counter[str], missing: Counter[str]) -> str:
+    """Words that a hyphen parted at the end of a line, also where a paragraph or emphasis ended there."""
+    wanted = [word for word, count in missing.items() if count > 0 and len(word) >= 2 * MIN_HALF and word.isalpha()]
+    for word in wanted[:MAX_JOINED]:
+        for at in range(MIN_HALF, len(word) - MIN_HALF + 1):
+            first, second = word[:at], word[at:]
+            if extra[first] <= 0 or extra[second] <= 0:
+                continue
+            laid_out, count = re.subn(
+                rf"(?i)(?<![^\W_])({first})[-\u2010\xad][\s*_]{{1,8}}({second})(?![^\W_])",
+                r"\1\2",
+                laid_out,
+                count=missing[word],
+            )
+            missing[word] -= count
+            extra[first] -= count
+            extra[second] -= count
     return laid_out
 
 

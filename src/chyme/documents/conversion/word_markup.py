@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from html import unescape
 from xml.sax.saxutils import escape
 
-from chyme.documents.conversion.comments_and_charts import as_remark, quote_lines, related_parts
+from chyme.documents.conversion.comments_and_charts import as_remark, related_parts, tell_deletions
 from chyme.documents.conversion.picture_marks import PictureMarks
 from chyme.documents.conversion.raised_letters import lower_letters, raise_letters, symbol
 from chyme.documents.conversion.zip_packages import Package, tag_of
@@ -25,6 +25,11 @@ _SCRIPT = re.compile(
 _TEXT = re.compile(r"(<w:t(?:\s[^<>]*)?>)([^<]*)(</w:t>)")
 _SYMBOL = re.compile(r"<w:sym\s[^<>]*/>")
 _FONT, _CODE = re.compile(r"w:font=\"([^\"]*)\""), re.compile(r"w:char=\"([0-9A-Fa-f]{1,4})\"")
+_HYPHEN = re.compile(r"<w:noBreakHyphen\s*/>")
+_RUBY = re.compile(  # a word with its reading above it
+    r"<w:ruby>((?:(?!</?w:ruby>|<w:rubyBase>).)*)<w:rubyBase>((?:(?!</?w:ruby>|</w:rubyBase>).)*)</w:rubyBase>\s*</w:ruby>",
+    re.DOTALL,
+)
 _TICK_BOX = re.compile(
     r"(<w:fldChar\s[^<>]*>(?:(?!</?w:fldChar).)*?<w:checkBox>((?:(?!</?w:(?:checkBox|fldChar)).)*)</w:checkBox>)",
     re.DOTALL,
@@ -37,6 +42,9 @@ _DELETION = re.compile(r"<w:del\s([^<>]*[^/<>])>((?:(?!</?w:del[\s>]).)*)</w:del
 _DELETED_TEXT = re.compile(r"<w:delText(?:\s[^<>]*)?>([^<]*)</w:delText>|<w:(?:tab|br|p)\b")
 _AUTHOR = re.compile(r"w:author=\"([^\"]*)\"")
 _PAGE_FIELD = re.compile(r"\b(?:NUMPAGES|PAGE|SECTIONPAGES)\b")
+_FIELD_ERROR = re.compile(
+    r"\s*(?:Error|Fehler|Erreur|¡Error|Errore|Fout|Erro)\s?!"
+)  # what a field shows that finds nothing
 _WORD = re.compile(r"[^\W\d_]{2,}")
 
 
@@ -70,6 +78,10 @@ def _rewrite_text(source: str) -> str:
         source = _SCRIPT.sub(_unscript, source)
     if "<w:sym " in source:
         source = _SYMBOL.sub(_spell_symbol, source)
+    if "<w:noBreakHyphen" in source:
+        source = _HYPHEN.sub("<w:t>-</w:t>", source)
+    if "<w:ruby>" in source:
+        source = _RUBY.sub(_unruby, source)
     if "<w:checkBox>" in source:
         source = _TICK_BOX.sub(lambda box: f"<w:t>{'☒' if _is_ticked(box[2]) else '☐'} </w:t>{box[1]}", source)
     return source
@@ -93,6 +105,11 @@ def _text_before(source: str, position: int) -> str:
     paragraph = window[max(window.rfind("<w:p>"), window.rfind("<w:p "), 0) :]
     texts = [text[2] for text in _TEXT.finditer(paragraph)]
     return unescape(texts[-1][-20:]) if texts else ""
+
+
+def _unruby(ruby: re.Match[str]) -> str:
+    reading, base = ("".join(text[2] for text in _TEXT.finditer(part)) for part in (ruby[1], ruby[2]))
+    return f'<w:t xml:space="preserve">{base}{f"({reading})" if reading.strip() else ""}</w:t>'
 
 
 def _spell_symbol(mark: re.Match[str]) -> str:
@@ -121,11 +138,11 @@ def _mark_pictures(source: str, package: Package, part: str, pictures: PictureMa
 
 
 def deletions(package: Package) -> list[str]:
-    """Text that tracked changes removed, as quoted lines with who removed it."""
+    """Text that tracked changes removed, with who removed it."""
     data = package.read(main_part(package)) or b""
     if b"<w:delText" not in data:
         return []
-    return quote_lines(list(_deletions(data.decode("utf-8", "replace")))[:MAX_DELETIONS])
+    return tell_deletions(list(_deletions(data.decode("utf-8", "replace")))[:MAX_DELETIONS])
 
 
 def _deletions(source: str) -> Iterator[tuple[str, str]]:
@@ -137,15 +154,11 @@ def _deletions(source: str) -> Iterator[tuple[str, str]]:
             "".join(piece[1] if piece[1] is not None else " " for piece in _DELETED_TEXT.finditer(deletion[2]))
         )
         if name != by or "</w:p>" in source[last : deletion.start()] or "<w:t>" in source[last : deletion.start()]:
-            yield _deleted_by(by), "".join(texts)
+            yield by, "".join(texts)
             texts = []
         by, last = name, deletion.end()
         texts.append(text)
-    yield _deleted_by(by), "".join(texts)
-
-
-def _deleted_by(name: str) -> str:
-    return f"deleted by {name}" if name else "deleted"
+    yield by, "".join(texts)
 
 
 def headers_and_footers(package: Package, known: str) -> list[str]:
@@ -166,6 +179,8 @@ def headers_and_footers(package: Package, known: str) -> list[str]:
             has_number = any(
                 _PAGE_FIELD.search(element.text or "") for element in paragraph.iter() if tag_of(element) == "instrText"
             )
+            if _FIELD_ERROR.match(texts):
+                continue
             if len(words) > 2 * has_number and any(word not in known_words for word in words):
                 lines[f"{kind}: {' '.join(texts.split())}"] = None
     return [as_remark(line) for line in lines]

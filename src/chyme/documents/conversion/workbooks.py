@@ -13,6 +13,7 @@ from chyme.documents.conversion.comments_and_charts import attribute_of, related
 from chyme.documents.conversion.embedded_pictures import PictureReader
 from chyme.documents.conversion.picture_marks import is_picture
 from chyme.documents.conversion.raised_letters import lower_letters, raise_letters
+from chyme.documents.conversion.sheet_dates import date_styles, show_dates
 from chyme.documents.conversion.zip_packages import Package, tag_of
 from chyme.text.word_lists import WordList
 
@@ -37,6 +38,8 @@ _BUILT_IN = {
 }
 _DEFAULT_NAMES = WordList(__package__, "sheet_names")
 _HEADING = re.compile(r"^## (.*)$", re.MULTILINE)
+_ESCAPED_SIGN = re.compile(r"_x(00[0-9A-Fa-f]{2})_")
+_FROM_1904 = re.compile(rb"\bdate1904=\"(?:1|true)\"")
 _EMPTY_ROWS = re.compile(r"(?:^\|[ |]*\|\n){2,}(?=\|)", re.MULTILINE)
 
 
@@ -61,15 +64,19 @@ def sheets_of(package: Package) -> list[Sheet]:
 
 
 def rewritten_parts(package: Package, sheets: Sequence[Sheet]) -> dict[str, bytes]:
-    """The parts to change, so that hidden sheets, rows and columns are kept and numbers are formatted as shown."""
+    """The parts to change: hidden sheets, rows and columns are kept, numbers and dates formatted as shown."""
     parts: dict[str, bytes] = {}
+    styles = date_styles(package.tree(STYLES))
+    from_1904 = _FROM_1904.search(package.read(WORKBOOK) or b"") is not None
     for sheet in sheets:
         data = package.read(sheet.part) or b""
-        if b"hidden=" in data:
-            changed = _HIDDEN.sub(rb"\1", data)
-            if changed != data:
-                parts[sheet.part] = changed
-    for part, change in ((WORKBOOK, _show_sheets), (STYLES, _define_formats), (STRINGS, _write_scripts)):
+        changed = _HIDDEN.sub(rb"\1", data) if b"hidden=" in data else data
+        if styles:
+            text = changed.decode("utf-8", "surrogateescape")
+            changed = show_dates(text, styles, from_1904).encode("utf-8", "surrogateescape")
+        if changed != data:
+            parts[sheet.part] = changed
+    for part, change in ((WORKBOOK, _show_sheets), (STYLES, _define_formats), (STRINGS, _rewrite_strings)):
         source = (package.read(part) or b"").decode("utf-8", "surrogateescape")
         changed_text = change(source)
         if changed_text != source:
@@ -94,7 +101,8 @@ def _define_formats(source: str) -> str:
     return re.sub(r"(<styleSheet\b[^>]*>)", rf'\1<numFmts count="{len(missing)}">{entries}</numFmts>', source, count=1)
 
 
-def _write_scripts(source: str) -> str:
+def _rewrite_strings(source: str) -> str:
+    source = _ESCAPED_SIGN.sub(_unescape_sign, source)
     if "<vertAlign" not in source:
         return source
 
@@ -107,6 +115,12 @@ def _write_scripts(source: str) -> str:
         return run[1] + escape(changed) + run[4]
 
     return _RAISED_RUN.sub(change, source)
+
+
+def _unescape_sign(sign: re.Match[str]) -> str:
+    """Programs write signs that XML does not allow, and some others, as `_x000D_`."""
+    letter = chr(int(sign[1], 16))
+    return escape(letter) if letter.isprintable() else " "
 
 
 def beside_the_cells(package: Package, sheet: Sheet, pictures: PictureReader | None) -> list[str]:

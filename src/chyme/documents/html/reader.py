@@ -22,6 +22,7 @@ from chyme.documents.html.article import MIN_FOUND, article_markdown, article_te
 from chyme.documents.html.metadata_values import clean_line
 from chyme.documents.html.raw_source import MAX_TAGS, bare_words, count_words_and_signs
 from chyme.documents.html.structured_data import texts, things_in
+from chyme.documents.html.teasers import teasers_in, without_lines
 from chyme.documents.html.tree import Page, cleanse, drop, escape_link_syntax, title_of
 from chyme.errors import LimitReached
 from chyme.model import Place
@@ -83,6 +84,7 @@ def read_page(page: Page, url: str, limits: ConversionLimits) -> PageContent:
             markdown, article = body, True
         elif not words:
             markdown = _visible_words(root)
+    markdown = markdown.replace("\xad", "")  # a place where a word may be broken is no part of it
     shown = headline if markdown else title  # without any text, the title is all there is to find the page by
     result = truncate(build_unpaged_result(_with_headline(shown, markdown)), limits.text_chars)
     return PageContent(result.markdown, result.places, article, reading_time(result.markdown)[0], result.notes, title)
@@ -122,7 +124,14 @@ def _read_tree(root: HtmlElement, declared: bool) -> tuple[str, bool]:
         declared and article_words >= ARTICLE_WORDS
     )
     chosen = plausible if links > FEW_LINKS else article_words > words
-    return (_article_in_page_form(root, text), True) if chosen and article_words else (whole_page, False)
+    if not chosen or not article_words:
+        return whole_page, False
+    teasers = teasers_in(root, text) if links > FEW_LINKS else []
+    if teasers:
+        text = without_lines(text, teasers)
+        for teaser in teasers:
+            drop(teaser)
+    return _article_in_page_form(root, text), True
 
 
 def _read_without_tree(page: str) -> str:
