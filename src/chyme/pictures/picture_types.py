@@ -207,7 +207,8 @@ def exposure_value(exposure: object) -> float | None:
 
 def _is_mostly_numbers(text: str) -> bool:
     tokens = _TOKEN.findall(text)
-    return sum(token[0].isdecimal() for token in tokens) >= max(_CHART_NUMBERS, _CHART_SHARE * len(tokens))
+    numbers = sum(1 for token in tokens if str(token)[0].isdecimal())
+    return numbers >= max(_CHART_NUMBERS, _CHART_SHARE * len(tokens))
 
 
 def _has_scale(text: str) -> bool:
