@@ -16,8 +16,10 @@ from chyme.imaging.ocr.engines import OcrResult, OcrSettings, load_engine, porta
 from chyme.imaging.ocr.page_text import page_text
 from chyme.imaging.ocr.rapidocr import RapidOcr
 from chyme.imaging.ocr.script_reader import Choice, ScriptReader
-from chyme.imaging.ocr.scripts import Script
+from chyme.imaging.ocr.scripts import SCRIPTS, Script
 from chyme.imaging.ocr.tesseract_program import TesseractProgram
+from chyme.imaging.ocr.text_recogniser import RecognisedText
+from chyme.imaging.ocr.text_regions import Region, cut_unsure_parts, make_line
 
 pytestmark = pytest.mark.slow
 
@@ -87,6 +89,100 @@ def test_only_the_lines_in_another_script_are_read_again() -> None:
     word = next(word for word in payable.words if word.text == "пятнадцатого")
     assert payable.box[0] < word.box[0] < word.box[2] < payable.box[2]
     assert payable.box[1] == pytest.approx(0.62, abs=0.08)
+
+
+FAKE = """#!/bin/sh
+case "$*" in
+  *--list-langs*) echo 'Languages:'; echo tha; echo rus; echo osd ;;
+  *"--psm 0"*) echo osd >> "{log}"; {detect} ;;
+  *) echo "$4" >> "{log}"; cat > /dev/null; {read} ;;
+esac
+"""
+SCRIPT = "printf 'Rotate: 0\\nOrientation confidence: 9\\nScript: %s\\nScript confidence: %s\\n' {name} {sure}"
+WORD = "printf '5\\t1\\t1\\t1\\t1\\t1\\t40\\t40\\t90\\t20\\t%s\\t%s\\n' {sure} {text}"
+
+
+class FakeTesseract:
+    """A program of this name that detects and reads what it is told to, and notes how it was started."""
+
+    def __init__(self, folder: Path, detect: str, read: str = "true") -> None:
+        self.log = folder / "log"
+        program = folder / "tesseract"
+        program.write_text(FAKE.format(log=self.log, detect=detect, read=read), encoding="utf-8")
+        program.chmod(0o755)
+
+    @property
+    def starts(self) -> list[str]:
+        return self.log.read_text(encoding="utf-8").split() if self.log.exists() else []
+
+
+def strips() -> list[Any]:
+    import numpy
+
+    return [numpy.full((40, 400, 3), 255, numpy.uint8)] * 3
+
+
+@pytest.fixture
+def reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ScriptReader:
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    return ScriptReader(seconds=20.0)
+
+
+def test_a_script_that_cannot_be_read_here_is_not_tried_with_others(tmp_path: Path, reader: ScriptReader) -> None:
+    fake = FakeTesseract(tmp_path, SCRIPT.format(name="Georgian", sure=3.3), WORD.format(sure=99, text="รายงาน"))
+    assert reader.choose(strips()) is None
+    assert fake.starts == ["osd"]
+
+
+@pytest.mark.parametrize(("sure", "found"), [(80, None), (95, "Thai")])
+def test_a_script_that_is_only_tried_must_be_read_with_confidence(
+    tmp_path: Path, reader: ScriptReader, sure: int, found: str | None
+) -> None:
+    FakeTesseract(tmp_path, SCRIPT.format(name="Georgian", sure=0.2), WORD.format(sure=sure, text="รายงาน"))
+    choice = reader.choose(strips()[:1])
+    assert (choice.script.name if choice else None) == found
+
+
+def test_lines_of_a_script_that_was_tried_are_not_tried_with_others(tmp_path: Path, reader: ScriptReader) -> None:
+    cyrillic = next(script for script in SCRIPTS if script.name == "Cyrillic")
+    fake = FakeTesseract(tmp_path, SCRIPT.format(name="Cyrillic", sure=0.2))
+    assert reader.choose(strips(), [cyrillic]) is None
+    assert fake.starts == ["osd"]
+
+
+def test_a_tesseract_that_hangs_is_not_started_for_every_page(tmp_path: Path, reader: ScriptReader) -> None:
+    fake = FakeTesseract(tmp_path, "exec sleep 60")
+    assert reader.installed()
+    slow = ScriptReader(seconds=0.5)
+    slow._installed, slow._program = reader.installed(), TesseractProgram(0.5, 1)
+    engine, page = RapidOcr(scripts=slow), picture("cyrillic.png")
+    readings = [engine.read(page) for _ in range(3)]
+    assert [reading.unread for reading in readings] == [4, 4, 4]
+    assert fake.starts == ["osd", "osd"]
+
+
+def test_all_starts_for_one_picture_share_its_seconds(tmp_path: Path, reader: ScriptReader) -> None:
+    FakeTesseract(tmp_path, "true", "sleep 0.3")
+    program = TesseractProgram(1.5, 1)
+    program.begin_picture()
+    with pytest.raises(TimedOut):
+        for _ in range(30):
+            program.run(["stdin", "stdout", "-l", "rus"])
+
+
+def test_a_long_line_that_is_read_in_parts_may_be_in_another_script() -> None:
+    import numpy
+
+    corners = numpy.array([[0, 0], [960, 0], [960, 40], [0, 40]], numpy.float32)
+    columns = tuple(range(108, 138, 3))
+    recognised = RecognisedText("14.05.2024", (0.99,) * 10, columns, 144.0, 0.99)
+    region = Region(corners, corners, recognised, make_line(recognised, corners, 960, 40))
+    assert (region.is_doubtful, region.may_be_in_other_script) == (False, True)
+    parts = cut_unsure_parts(numpy.zeros((40, 960, 3), numpy.uint8), region)
+    assert [part.shape[1] for part in parts] == [
+        pytest.approx(712, abs=12),
+        pytest.approx(45, abs=12),
+    ]  # all but the date
 
 
 class CountingReader(ScriptReader):

@@ -30,6 +30,8 @@ ALL = {script.languages[0] for script in SCRIPTS}
         ("Devanagari", "बैठक में"),
         ("Korean", "회의록"),
         ("Thai", "รายงาน"),
+        ("Arabic", "٠١٢ ٣٤٥"),
+        ("Thai", "๒๕๖๗"),
     ],
 )
 def test_a_line_is_written_in_the_script_of_its_letters(name: str, text: str) -> None:

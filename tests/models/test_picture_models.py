@@ -168,3 +168,50 @@ def test_numbers_are_scaled_and_shifted() -> None:
 def test_a_configuration_that_makes_no_sense_is_refused(config: dict[str, object]) -> None:
     with pytest.raises(EngineUnavailable, match="here"):
         read_preprocessing(config, "here")
+
+
+def test_weights_in_a_file_of_their_own_belong_to_the_model(tmp_path: Path) -> None:
+    folder = make_clip(tmp_path / "tiny")
+    model = settings_of(folder).clip
+    assert model is not None
+    weights = next(iter(model.networks.values()))
+    before = identity_of(model), vector_space_of(model)
+    weights.with_name(f"{weights.name}_data").write_bytes(b"other weights")
+    after = identity_of(model), vector_space_of(model)
+    assert before[0] != after[0]
+    assert before[1] != after[1]
+
+
+def test_a_pipe_in_the_place_of_a_configuration_is_not_opened(tmp_path: Path) -> None:
+    folder = make_captioner(tmp_path / "tiny")
+    (folder / "config.json").unlink()
+    os.mkfifo(folder / "config.json")
+    model = settings_of(folder).captioner
+    assert model is not None
+    assert identity_of(model)
+    with pytest.raises(EngineUnavailable, match="not an ordinary file"):
+        model.read_config("config.json")
+
+
+def test_a_start_token_no_network_can_have_is_refused(tmp_path: Path) -> None:
+    folder = make_captioner(tmp_path / "tiny")
+    for name in ("config.json", "generation_config.json"):
+        path = folder / name
+        if path.exists():
+            fields = {
+                key: 10**30 if key.endswith("token_id") else value
+                for key, value in json.loads(path.read_bytes()).items()
+            }
+            path.write_text(json.dumps(fields), encoding="utf-8")
+    with pytest.raises(EngineUnavailable, match="decoder_start_token_id"):
+        load_captioner(settings_of(folder))
+
+
+def test_a_model_that_has_changed_is_loaded_again(tmp_path: Path) -> None:
+    folder = make_clip(tmp_path / "tiny")
+    first = load_clip(settings_of(folder))
+    assert load_clip(settings_of(folder)) is first
+    config = folder / "config.json"
+    fields = json.loads(config.read_bytes()) if config.exists() else {}
+    config.write_text(json.dumps({**fields, "changed": True}), encoding="utf-8")
+    assert load_clip(settings_of(folder)) is not first

@@ -22,6 +22,17 @@ from chyme.pictures.picture_types import PAGE_WORDS, Scene, exposure_value, type
 from chyme.text.digest_text import extract_text
 
 RECEIPT = "Corner Shop\nmilk 1.20\nbread 2.35\ntotal 3.55\ncash 5.00\nchange 1.45"
+INVOICE = (
+    "Northlight Trading\nInvoice 2024-118\nBill to: the harbour office, 12 Beach Lane\nDue date: 2 June\n"
+    "Rope | 40 | 12.50 | 500.00\nBuoys, orange | 6 | 95.00 | 570.00\nDelivery | 1 | 60.00 | 60.00\n"
+    "Subtotal | 1130.00\nVAT 25 % | 282.50\nTotal due | 1412.50\nPlease pay within thirty days."
+)
+MENU = "The Blue Oar\nFish soup 8.50\nCod with leeks 17.00\nApple cake 6.50\nCard payments welcome\nTotal joy"
+ACCOUNTS = (
+    "Statement of cash flows | 2024 | 2023\nProfit before tax | 118.20 | 102.75\nChange in stock | -6.80 | 3.25\n"
+    "Net cash from operations | 134.10 | 127.45\nNet of cash | -8.00 | 0.00\nTotal change | 22.35 | 31.85\n"
+    "Cash balance at the end of the year, in millions of crowns | 210.60 | 188.25"
+)
 LETTER = "Dear Ada,\n" + "the glazier comes on Thursday and brings the panes. " * 4 + "\nKind regards,\nJürgen"
 DRAWN = {"drawn": True, "bright": True}
 PAPER = {"paper": True, "pale": True, "drawn": True}
@@ -52,6 +63,11 @@ def test_the_caption_contains_only_what_is_known(
     sort: str, names: list[str], words: str, colour: str | None, text: str
 ) -> None:
     assert compose_caption(sort, named(*names), words, (colour,) if colour else ()) == text
+
+
+def test_a_number_is_a_lower_bound_where_there_may_be_more() -> None:
+    people = [Thing("person", counted=False), Thing("person", counted=False)]
+    assert list_things([*people, Thing("dog", counted=False)]) == "at least two people and a dog"
 
 
 def test_things_that_are_not_sure_are_named_with_doubt() -> None:
@@ -135,7 +151,8 @@ def test_words_are_counted_without_marks_of_doubt() -> None:
     [
         (0, {}, "picture"),
         (0, {"photograph": True}, "photograph"),
-        (0, {"photograph": True, "grey": True, "pale": True}, "black-and-white photograph"),
+        (0, {"photograph": True, "grey": True, "pale": True}, "photograph"),
+        (0, {"photograph": True, "grey": True, "colourless": True}, "black-and-white photograph"),
         (0, {"camera": True}, "photograph"),
         (0, {"camera": True, "drawn": True}, "drawing or diagram"),
         (0, {"dark": True}, "dark picture"),
@@ -165,17 +182,32 @@ def test_the_picture_is_called_only_what_is_sure(words: int, flags: dict[str, An
         (LETTER.replace("Dear", "From"), PAPER, "page of text", []),
         (
             "oven valve pump tank",
-            DRAWN | {"ruled": True},
+            DRAWN | {"ruled": True, "boxes": True},
             "diagram",
             ["straight lines across and down", "4 words on it"],
         ),
         ("oven valve pump tank", DRAWN, "drawing or diagram", []),
+        ("oven valve pump tank", DRAWN | {"ruled": True}, "drawing or diagram", []),
+        ("oven valve pump tank", DRAWN | {"ruled": True, "boxes": True, "grid": True}, "drawing or diagram", []),
         (
             "rain 10 20 30 40 50 2020 2021",
             PAPER | {"ruled": True},
             "chart",
+            ["straight lines across and down", "7 of 8 words on it are numbers", "a scale"],
+        ),
+        (
+            "rain 10 20 30 40 50 2020 2021",
+            PAPER | {"ruled": True, "grid": True},
+            "table or chart",
             ["straight lines across and down", "7 of 8 words on it are numbers"],
         ),
+        ("Marta Olsen\nQuay 7, 5003 Bergen\n+47 55 01 22 33", DRAWN | {"ruled": True}, "drawing or diagram", []),
+        (INVOICE, {"tall": True, **PAPER}, "page of text", []),
+        (MENU, {"tall": True}, "picture", []),
+        (ACCOUNTS, {"tall": True, **PAPER}, "page of text", []),
+        ("one 10 20 30 40 50 " * 20, {"paper": True, "drawn": True, "ruled": True}, "drawing or diagram", []),
+        ("Our harbour in spring", {"drawn": True, "slide": True}, "drawing or diagram", []),
+        ("Settings\nCancel", {"slide": True}, "screenshot", ["labels of a program: settings, cancel"]),
         ("File Edit View Help", DRAWN, "screenshot", ["labels of a program: file, edit, view, help"]),
         ("File Edit View Help", {"photograph": True}, "photograph", []),
     ],
@@ -196,7 +228,9 @@ def test_the_name_tells_a_screenshot_only_of_a_picture_that_is_drawn() -> None:
 @pytest.mark.parametrize(
     ("flags", "exposure", "things", "sort"),
     [
-        ({}, {"seconds": 0.002, "aperture": 8.0, "iso": 100}, [], "outdoor photograph"),
+        ({}, {"seconds": 0.002, "aperture": 8.0, "iso": 100}, [], "photograph"),  # with a flash, perhaps
+        ({"sky": True}, {"seconds": 0.002, "aperture": 8.0, "iso": 100}, [], "outdoor photograph"),
+        ({}, {}, ["laptop"], "photograph"),
         ({}, {"seconds": 0.04, "aperture": 2.0, "iso": 800}, [], "photograph"),
         ({}, {"seconds": 0.04, "aperture": 2.0, "iso": 800}, ["couch"], "indoor photograph"),
         ({}, {}, ["couch", "cat"], "indoor photograph"),

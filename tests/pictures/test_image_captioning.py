@@ -231,3 +231,16 @@ def test_the_recipe_knows_the_model_but_not_the_key() -> None:
     here = VisionSettings("http://h/v1", "seer", "sk-1")
     assert len({ImageCaptioning(settings).recipe for settings in (None, here, replace(here, model="b"))}) == 3
     assert ImageCaptioning(replace(here, key="sk-2")).recipe == ImageCaptioning(here).recipe
+
+
+def test_a_thing_that_is_not_sure_is_not_named_of_a_drawing() -> None:
+    source = source_of("diagram.jpg", names=("tv",), confidence=0.7)
+    assert "tv" not in content_of(ImageCaptioning(), source)["text"]
+
+
+def test_a_number_is_a_lower_bound_where_others_are_not_sure() -> None:
+    people = [{"name": "person", "category": "person", "confidence": sure} for sure in (0.9, 0.85, 0.6)]
+    objects = upstream("image-objects", json.dumps({"objects": people, "engine": "detector"}))
+    source = source_of("hills.jpg")
+    seen = replace(source, inputs={**source.inputs, "image-objects": objects})
+    assert content_of(ImageCaptioning(), seen)["text"] == "An outdoor photograph of at least two people."

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import io
 import os
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -116,10 +117,15 @@ def test_the_fingerprint_changes_when_the_weights_appear(tmp_path: Path) -> None
     [
         ("blue.jpg", Scene(plain=True, colour="blue", colours=("blue",))),
         ("hills.jpg", Scene(photograph=True, colour="blue", colours=("blue",), sky=True, greenery=True)),
-        ("night.jpg", Scene(grey=True, pale=True, dark=True, colour="black")),
-        ("page.jpg", Scene(drawn=True, paper=True, grey=True, pale=True, bright=True, colour="white", tall=True)),
-        ("diagram.jpg", Scene(drawn=True, bright=True, colour="yellow", colours=("yellow",), ruled=True)),
-        ("stop.jpg", Scene(colour="blue", colours=("blue",), ruled=True)),
+        ("night.jpg", Scene(grey=True, colourless=True, pale=True, dark=True, colour="black")),
+        (
+            "page.jpg",
+            Scene(
+                drawn=True, paper=True, grey=True, colourless=True, pale=True, bright=True, colour="white", tall=True
+            ),
+        ),
+        ("diagram.jpg", Scene(drawn=True, bright=True, colour="yellow", colours=("yellow",), ruled=True, boxes=True)),
+        ("stop.jpg", Scene(colour="blue", colours=("blue",), ruled=True, boxes=True)),
     ],
 )
 def test_the_sort_of_picture(name: str, expected: Scene) -> None:
@@ -141,8 +147,19 @@ def test_photographs_are_distinguished_from_drawings(corpus: Path, name: str, ph
     assert (seen.photograph, seen.drawn, seen.grey) == (photograph, not photograph, grey)
 
 
-@pytest.mark.parametrize(("size", "screen"), [((1920, 1080), True), ((1170, 2532), True), ((1921, 1080), False)])
-def test_a_screenshot_is_a_png_of_exactly_a_screens_size(size: tuple[int, int], screen: bool) -> None:
+@pytest.mark.parametrize(
+    ("size", "screen", "slide"),
+    [
+        ((1366, 768), True, False),
+        ((1170, 2532), True, False),
+        ((2532, 1170), True, False),
+        ((1920, 1080), False, True),
+        ((1921, 1080), False, False),
+    ],
+)
+def test_a_png_of_exactly_a_screens_size_is_told_apart_from_one_of_a_slides(
+    size: tuple[int, int], screen: bool, slide: bool
+) -> None:
     picture = Image.new("RGB", size, "white")
     pen = ImageDraw.Draw(picture)
     pen.rectangle((0, 0, size[0], 60), fill="navy")
@@ -151,8 +168,69 @@ def test_a_screenshot_is_a_png_of_exactly_a_screens_size(size: tuple[int, int], 
     small, png = io.BytesIO(), io.BytesIO()
     picture.save(png, "PNG")
     picture.save(small, "JPEG", quality=88)
-    assert analyse_scene("s.png", small.getvalue(), png.getvalue()[:24]).screen is screen
-    assert analyse_scene("s.jpg", small.getvalue(), small.getvalue()[:24]).screen is False
+    seen = analyse_scene("s.png", small.getvalue(), png.getvalue()[:24])
+    assert (seen.screen, seen.slide) == (screen, slide)
+    seen = analyse_scene("s.jpg", small.getvalue(), small.getvalue()[:24])
+    assert (seen.screen, seen.slide) == (False, False)
+
+
+def scene_drawn(paint: Callable[[ImageDraw.ImageDraw], None], size: tuple[int, int] = (900, 600)) -> Scene:
+    picture, jpeg = Image.new("RGB", size, "white"), io.BytesIO()
+    paint(ImageDraw.Draw(picture))
+    picture.save(jpeg, "JPEG", quality=90)
+    return analyse_scene("drawn.png", jpeg.getvalue())
+
+
+def test_a_frame_boxes_and_a_grid_are_told_apart() -> None:
+    def frame(pen: ImageDraw.ImageDraw) -> None:
+        pen.rectangle((30, 30, 870, 570), outline="black", width=4)
+
+    def boxes(pen: ImageDraw.ImageDraw) -> None:
+        for left in (40, 340, 640):
+            for top in (60, 360):
+                pen.rectangle((left, top, left + 200, top + 120), outline="black", width=3)
+
+    def grid(pen: ImageDraw.ImageDraw) -> None:
+        for number in range(7):
+            pen.line((40, 40 + number * 80, 880, 40 + number * 80), fill="black", width=2)
+            pen.line((40 + number * 140, 40, 40 + number * 140, 520), fill="black", width=2)
+
+    flags = [(seen.ruled, seen.boxes, seen.grid) for seen in map(scene_drawn, (frame, boxes, grid))]
+    assert flags == [(True, False, False), (True, True, False), (True, True, True)]
+
+
+@pytest.mark.parametrize(
+    ("stripes", "colours"),
+    [
+        (("red", "blue"), ("red", "blue")),
+        (("red", "red", "lime", "blue"), ()),
+        (("green", "orange", "red"), ()),
+    ],
+)
+def test_main_colours_are_told_where_no_third_one_is_as_large(
+    stripes: tuple[str, ...], colours: tuple[str, ...]
+) -> None:
+    width = 900 // len(stripes)
+
+    def paint(pen: ImageDraw.ImageDraw) -> None:
+        for number, colour in enumerate(stripes):
+            pen.rectangle((number * width, 0, number * width + width, 600), fill=colour)
+
+    assert sorted(scene_drawn(paint).colours) == sorted(colours)
+
+
+def test_weak_colours_are_neither_named_nor_called_black_and_white() -> None:
+    def weak(pen: ImageDraw.ImageDraw) -> None:
+        for number in range(90):
+            pen.rectangle((number * 10, 0, number * 10 + 10, 600), fill=(38 + number, 30 + number, 22 + number))
+
+    def grey(pen: ImageDraw.ImageDraw) -> None:
+        for number in range(90):
+            pen.rectangle((number * 10, 0, number * 10 + 10, 600), fill=(30 + number,) * 3)
+
+    seen, colourless = scene_drawn(weak), scene_drawn(grey)
+    assert (seen.grey, seen.colourless, seen.colours) == (True, False, ())
+    assert (colourless.grey, colourless.colourless) == (True, True)
 
 
 @pytest.mark.parametrize("size", [(1, 1), (1, 500), (500, 1), (2, 2), (30, 100), (63, 300)])

@@ -39,6 +39,7 @@ class Thing:
     name: str
     colour: str = ""
     position: str = ""
+    counted: bool = True  # False if there may be more of them in the picture
 
 
 def words_in(text: str) -> str:
@@ -103,6 +104,8 @@ def _describe_group(group: Sequence[Thing], says_where: bool) -> str:
     colour = colours.pop() if len(colours) == 1 else ""
     position = positions.pop() if says_where and len(positions) == 1 else ""
     name = _count_name(f"{colour} {group[0].name}".strip(), len(group))
+    if len(group) > 1 and not all(thing.counted for thing in group):
+        name = f"at least {name}"
     return f"{name} {_POSITION_PHRASES.get(position, '')}".strip()
 
 

@@ -24,7 +24,7 @@ from chyme.pictures.vision_model import PROMPTS, ask_for_caption
 from chyme.text.model_output import plain_line, remove_invisible
 
 COMPOSED = "composed"
-RULES_VERSION = 2  # raise it when a composed sentence changes
+RULES_VERSION = 3  # raise it when a composed sentence changes
 # Categories of the detector whose colour is told: a colour in the box of a person says nothing about the person.
 _COLOURED = frozenset({"vehicle", "animal", "accessory", "furniture", "electronic", "appliance"})
 SURE = 0.8  # below this confidence a name is hedged: the detector took a rose for an apple at 0.74
@@ -122,7 +122,12 @@ def _compose_without_model(source: Source, jpeg: bytes, note: str | None) -> str
         details=_json_output(source, "image-preview"),
         things=[item["name"] for item in sure],
     )
-    things = [_describe_thing(item, pixels, dark=scene.dark or scene.grey) for item in sure or objects]
+    named = sure or (objects if picture.name.endswith("photograph") else ())  # the detector knows only photographs
+    doubtful = {item["name"] for item in objects if item not in sure}
+    dark = scene.dark or scene.grey
+    things = [
+        replace(_describe_thing(item, pixels, dark), counted=not sure or item["name"] not in doubtful) for item in named
+    ]
     text = compose_caption(picture.name, things, words, scene.colours, sure=bool(sure))
     return as_json(text, COMPOSED, composed=True, words=words, note=note, evidence=picture.evidence)
 

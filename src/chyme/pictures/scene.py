@@ -18,17 +18,22 @@ _LUMA = (0.299, 0.587, 0.114)
 _MOSTLY = 0.5
 _SCREENS = frozenset(
     {
-        *((1280, 720), (1280, 800), (1366, 768), (1440, 900), (1536, 864), (1600, 900), (1680, 1050), (1920, 1080)),
-        *((1920, 1200), (2560, 1440), (2560, 1600), (2880, 1800), (3024, 1964), (3440, 1440), (3456, 2234)),
-        *((3840, 2160), (5120, 2880), (750, 1334), (828, 1792), (1125, 2436), (1170, 2532), (1179, 2556)),
-        *((1242, 2688), (1284, 2778), (1290, 2796), (1080, 1920), (1080, 2340), (1080, 2400), (1440, 3200)),
+        *((1280, 800), (1366, 768), (1440, 900), (1536, 864), (1680, 1050)),
+        *((1920, 1200), (2560, 1600), (2880, 1800), (3024, 1964), (3440, 1440), (3456, 2234)),
+        *((750, 1334), (828, 1792), (1125, 2436), (1170, 2532), (1179, 2556)),
+        *((1242, 2688), (1284, 2778), (1290, 2796), (1080, 2340), (1080, 2400), (1440, 3200)),
     }
 )
+_SLIDES = frozenset({(1280, 720), (1600, 900), (1920, 1080), (2560, 1440), (3840, 2160), (5120, 2880)})
 _HUES = ("red", "orange", "yellow", "green", "blue", "purple", "pink", "red")
 _HUE_ENDS = (15, 42, 68, 165, 260, 295, 345)  # in degrees; the last one extends to 360
 _COLOURLESS = ("white", "grey", "black")
 _SECOND_COLOUR = 0.2  # share of the picture from which on a further colour is named
+_COLOURLESS_CHROMA = 8
 _RULE_STEP, _RULE_LENGTH, _MIN_RULES = 25, 0.1, 2  # a rule: its contrast, its length in the picture's width or height
+_BOX_RULES = 3  # different places with a rule: more than a frame has
+_GRID_SHARE, _GRID_RULES = 0.6, 4  # lines of a grid are broken where others cross them
+_RULE_DISTANCE = 0.02  # in the picture's width or height; nearer ones are the edges of one thick rule
 _SKY_SHARE, _GREEN_SHARE = 0.5, 0.15
 _OBJECT_COLOUR = 0.6  # share of an object that must have one colour
 _OBJECT_CENTRE = 0.2  # on each side of its box, this share may show what is beside it
@@ -54,7 +59,8 @@ def analyse_scene(name: str, jpeg: bytes, head: bytes = b"") -> Scene:
 
 def scene_of_pixels(pixels: Any, head: bytes = b"") -> Scene:
     """Analyse the pixels of a preview. `head` is the beginning of the original file."""
-    return _classify(pixels, _has_screen_size(head))
+    sizes = _sizes_of_png(head)
+    return _classify(pixels, screen=not sizes.isdisjoint(_SCREENS), slide=not sizes.isdisjoint(_SLIDES))
 
 
 def colour_in(pixels: Any, box: Box) -> str | None:
@@ -73,7 +79,7 @@ def colour_in(pixels: Any, box: Box) -> str | None:
     return colour if share >= _OBJECT_COLOUR else None
 
 
-def _classify(pixels: Any, screen: bool) -> Scene:
+def _classify(pixels: Any, screen: bool, slide: bool) -> Scene:
     import numpy
 
     height, width = pixels.shape[:2]
@@ -89,6 +95,7 @@ def _classify(pixels: Any, screen: bool) -> Scene:
     shade_count = int((shades > 0.0005).sum())
     strongest = numpy.percentile(chroma, 99)
     grey = bool(strongest < 24)
+    ruled, boxes, grid = _find_rules(pixels)
     large = min(height, width) >= SMALLEST
     plain = bool(shades[0] > 0.995 and flat > 0.99 and sharp == 0)
     textured_photo = textured >= 0.3 and flat <= 0.4 and top_four_share <= 0.5 and shade_count >= 60
@@ -101,14 +108,18 @@ def _classify(pixels: Any, screen: bool) -> Scene:
         drawn=drawn,
         paper=paper,
         grey=grey,
+        colourless=bool(strongest <= _COLOURLESS_CHROMA),
         pale=bool(strongest < 48),
         bright=bool(luma.mean() > 150),
         dark=bool(luma.mean() < 50 and numpy.percentile(luma, 95) < 110),
         plain=plain,
         screen=screen and flat >= 0.5,
+        slide=slide and flat >= 0.5,
         colour=colours[0][1] if colours[0][0] > _MOSTLY else None,
-        colours=_main_colours(colours),
-        ruled=large and _has_rules(pixels),
+        colours=() if grey else _main_colours(colours),
+        ruled=large and ruled,
+        boxes=large and boxes,
+        grid=large and grid,
         sky=photograph and _sky_share(pixels) >= _SKY_SHARE,
         greenery=photograph and _share_of(colours, "green") >= _GREEN_SHARE,
         tall=height >= TALL * width,
@@ -160,11 +171,10 @@ def _colour_names(samples: Any) -> Any:
 
 
 def _main_colours(colours: Sequence[tuple[float, str]]) -> tuple[str, ...]:
-    """The one or two colours, besides white, grey and black, that make up most of the picture."""
-    named = [(share, name) for share, name in colours if name not in _COLOURLESS][:2]
-    if len(named) == 2 and named[1][0] < _SECOND_COLOUR:
-        named.pop()
-    return tuple(name for _, name in named) if sum(share for share, _ in named) > _MOSTLY else ()
+    """The one or two colours, besides white, grey and black, that make up most of the picture; none if three do."""
+    named = [(share, name) for share, name in colours if name not in _COLOURLESS]
+    large = [(share, name) for share, name in named if share >= _SECOND_COLOUR] or named[:1]
+    return tuple(name for _, name in large) if len(large) <= 2 and sum(share for share, _ in large) > _MOSTLY else ()
 
 
 def _share_of(colours: Sequence[tuple[float, str]], wanted: str) -> float:
@@ -184,32 +194,46 @@ def _sky_share(pixels: Any) -> float:
     return float((blue & bright & (steps < 12)).mean())
 
 
-def _has_rules(pixels: Any) -> bool:
-    """Whether there are straight lines across and down, as in a diagram, a chart or a form."""
+def _find_rules(pixels: Any) -> tuple[bool, bool, bool]:
+    """Whether there are straight lines across and down; enough for boxes; enough for a grid."""
     import numpy
 
     luma = pixels @ numpy.array(_LUMA, dtype=numpy.float32)
-    return all(
-        _count_long_runs(numpy.abs(numpy.diff(turned, axis=0)) > _RULE_STEP) >= _MIN_RULES for turned in (luma, luma.T)
+    rules, grid_rules = [], []
+    for turned in (luma, luma.T):
+        edges = numpy.abs(numpy.diff(turned, axis=0)) > _RULE_STEP
+        rules.append(_rows_with_runs(edges, _RULE_LENGTH))
+        grid_rules.append([int(row) for row in numpy.flatnonzero(edges.mean(axis=1) >= _GRID_SHARE)])
+    return (
+        all(len(rows) >= _MIN_RULES for rows in rules),
+        all(_count_places(rows, size) >= _BOX_RULES for rows, size in zip(rules, luma.shape, strict=True)),
+        all(_count_places(rows, size) >= _GRID_RULES for rows, size in zip(grid_rules, luma.shape, strict=True)),
     )
 
 
-def _count_long_runs(edges: Any) -> int:
-    """How many rows have an unbroken run of edges that is a share of the row long."""
+def _rows_with_runs(edges: Any, share: float) -> list[int]:
+    """The rows that have an unbroken run of edges that is this share of the row long."""
     import numpy
 
-    length = max(16, int(edges.shape[1] * _RULE_LENGTH))
+    length = max(16, int(edges.shape[1] * share))
     if edges.shape[1] < length:
-        return 0
+        return []
     sums = numpy.cumsum(edges, axis=1, dtype=numpy.int32)
     runs = sums[:, length - 1 :].copy()
     runs[:, 1:] -= sums[:, :-length]
-    return int((runs == length).any(axis=1).sum())
+    return [int(row) for row in numpy.flatnonzero((runs == length).any(axis=1))]
 
 
-def _has_screen_size(head: bytes) -> bool:
-    """Screenshots are PNG files of exactly the size of a screen, upright or turned."""
+def _count_places(rows: Sequence[int], size: int) -> int:
+    """How many places the rows are at: near ones are one place."""
+    return sum(
+        number == 0 or row - rows[number - 1] > max(2.0, _RULE_DISTANCE * size) for number, row in enumerate(rows)
+    )
+
+
+def _sizes_of_png(head: bytes) -> set[tuple[int, int]]:
+    """Width and height, upright and turned; nothing of other formats, which screenshots do not have."""
     if not head.startswith(b"\x89PNG\r\n\x1a\n") or len(head) < PNG_HEAD:
-        return False
+        return set()
     width, height = int.from_bytes(head[16:20]), int.from_bytes(head[20:24])
-    return (width, height) in _SCREENS or (height, width) in _SCREENS
+    return {(width, height), (height, width)}

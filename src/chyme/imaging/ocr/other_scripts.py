@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from chyme.errors import EngineUnavailable, TimedOut, UnreadableFile
 from chyme.imaging.ocr.engines import Line, Word, bounding_box, cut_quad
 from chyme.imaging.ocr.reading_order import Quad
-from chyme.imaging.ocr.script_reader import Choice, ScriptReader, StripText
+from chyme.imaging.ocr.script_reader import MAX_LINES, Choice, ScriptReader, StripText
 from chyme.imaging.ocr.scripts import Script, install_command, list_names, split_by_installed
-from chyme.imaging.ocr.text_regions import DOUBTFUL, Region, cut_strip, to_quad, turn_corners
+from chyme.imaging.ocr.text_regions import DOUBTFUL, Region, cut_strip, cut_unsure_parts, to_quad, turn_corners
 
 if TYPE_CHECKING:
     import numpy
@@ -25,8 +25,11 @@ ROUNDS = 3  # scripts that are tried on one page
 
 def read_other_scripts(pixels: Pixels, regions: Sequence[Region], reader: ScriptReader) -> None:
     """Read the regions in scripts that tesseract knows here. If it fails, what it has not read stays as it is."""
+    if _measure_suspicion(regions) < MUCH or not reader.installed():
+        return
     try:
-        _read_scripts(pixels, regions, reader)
+        with reader.one_picture():
+            _read_scripts(pixels, regions, reader)
     except (EngineUnavailable, TimedOut, UnreadableFile):
         return
 
@@ -34,9 +37,10 @@ def read_other_scripts(pixels: Pixels, regions: Sequence[Region], reader: Script
 def _read_scripts(pixels: Pixels, regions: Sequence[Region], reader: ScriptReader) -> None:
     tried: list[Script] = []
     rest = list(regions)
-    while len(tried) < ROUNDS and measure_doubt(rest) >= MUCH and reader.installed():
-        doubtful = sorted((region for region in rest if region.is_doubtful), key=lambda region: -region.length)
-        choice = reader.choose([cut_strip(pixels, region.along_page) for region in doubtful], tried)
+    while len(tried) < ROUNDS and _measure_suspicion(rest) >= MUCH:
+        suspects = sorted((one for one in rest if one.may_be_in_other_script), key=lambda region: -region.length)
+        parts = [part for region in suspects[:MAX_LINES] for part in cut_unsure_parts(pixels, region)]
+        choice = reader.choose(sorted(parts, key=lambda part: -part.shape[1] / part.shape[0]), tried)
         if choice is None:
             return
         tried.append(choice.script)
@@ -51,7 +55,11 @@ def _read_scripts(pixels: Pixels, regions: Sequence[Region], reader: ScriptReade
 
 
 def _is_unsure(region: Region) -> bool:
-    return region.is_noise or region.is_doubtful or (region.line is not None and region.line.confidence < CERTAIN)
+    return (
+        region.is_noise
+        or region.may_be_in_other_script
+        or (region.line is not None and region.line.confidence < CERTAIN)
+    )
 
 
 def _read_either_way(
@@ -62,6 +70,11 @@ def _read_either_way(
     if any(texts):
         return choice, texts
     return choice.turn_over(), reader.read(strips, choice.turn_over())
+
+
+def _measure_suspicion(regions: Sequence[Region]) -> float:
+    """The length of all lines that may be in another script, in heights."""
+    return sum(region.length for region in regions if region.may_be_in_other_script)
 
 
 def measure_doubt(regions: Sequence[Region]) -> float:

@@ -7,7 +7,8 @@ and to read it. Where it cannot detect the script, a few lines are tried with ea
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -26,11 +27,13 @@ MAX_LINES = 40  # in one picture
 LETTERS = 10  # that are enough to detect a script; the choice is checked by reading
 SAMPLE = 4  # lines that are tried with each script
 ONE_BLOCK = 6  # tesseract's number for: lines below each other
-OTHERS = ("Latin", "Han", "Japanese", "Fraktur")  # detected scripts that the embedded engine knows
-SURE_OF_OTHER = 1.0  # tesseract's own measure
+SURE_OF_SCRIPT = 1.0  # tesseract's own measure
 SURE_OF_LATIN = 0.85  # confidence of a word
 LEGIBLE = 0.5  # confidence of a line that is accepted
 PLAUSIBLE = 0.65  # mean confidence of all accepted lines of a page
+SURE_OF_TRIAL = 0.85  # the same where nothing else tells the script: some models read letters of any script as theirs
+MOST_TIMEOUTS = 2  # pictures in a row; then tesseract is not started any more in this process
+LISTING_SECONDS = 10.0
 _LATIN = re.compile(r"[A-Za-z]")
 
 
@@ -67,6 +70,7 @@ class Choice:
     script: Script
     languages: str
     upside_down: bool = False
+    sure: bool = False  # tesseract's detection is sure of the script
 
     def turn_over(self) -> Choice:
         return replace(self, upside_down=not self.upside_down)
@@ -80,44 +84,60 @@ class ScriptReader:
         self._threads = threads
         self._program: TesseractProgram | None = None
         self._installed: frozenset[str] | None = None  # None until asked for
+        self._timeouts = 0
 
     def installed(self) -> frozenset[str]:
         """The languages of tesseract; none where it is not installed or does not answer."""
         if self._installed is None:
             self._installed = frozenset()
             try:
+                listing = TesseractProgram(min(self._seconds, LISTING_SECONDS), self._threads).list_languages()
                 self._program = TesseractProgram(self._seconds, self._threads)
-                self._installed = frozenset(self._program.list_languages().split())
+                self._installed = frozenset(listing.split())
             except (EngineUnavailable, TimedOut, UnreadableFile):
                 pass
         return self._installed
 
+    @contextmanager
+    def one_picture(self) -> Iterator[None]:
+        """Everything that is read meanwhile has the seconds of one picture, together."""
+        if self._program is not None:
+            self._program.begin_picture()
+        try:
+            yield
+        except TimedOut:
+            self._timeouts += 1
+            if self._timeouts >= MOST_TIMEOUTS:
+                self._installed = frozenset()
+            raise
+        self._timeouts = 0
+
     def choose(self, strips: Sequence[Pixels], tried: Iterable[Script] = ()) -> Choice | None:
         """The script of these lines, if it can be read here and is none of those that were tried."""
-        choices = [
-            Choice(script, languages)
-            for script in SCRIPTS
-            if script not in tried and (languages := find_languages(script, self.installed()))
+        readable = [
+            Choice(script, languages) for script in SCRIPTS if (languages := find_languages(script, self.installed()))
         ]
-        if not choices or self._program is None:
+        choices = [choice for choice in readable if choice.script not in tried]
+        if not choices or not strips or self._program is None:
             return None
         detected = None
         if DETECTOR in self.installed():
             detected = self._program.detect(_encode(_stack(strips[:MAX_LINES])), LETTERS)
         if detected is not None:
-            if detected.script in OTHERS and detected.confidence >= SURE_OF_OTHER:
-                return None
             choices = [replace(choice, upside_down=detected.turn == 180) for choice in choices]
             for choice in choices:
                 if detected.script in choice.script.detected_as:
-                    return choice
+                    return replace(choice, sure=detected.confidence >= SURE_OF_SCRIPT)
+            was_tried = any(detected.script in script.detected_as for script in tried)
+            if was_tried or detected.confidence >= SURE_OF_SCRIPT:
+                return None
         return self._try_all(strips[:SAMPLE], choices)
 
     def _try_all(self, sample: Sequence[Pixels], choices: Sequence[Choice]) -> Choice | None:
         for attempt in (choices, [choice.turn_over() for choice in choices]):
             scored = [(_score(self.read(sample, choice)), choice) for choice in attempt]
             score, best = max(scored, key=lambda pair: pair[0])
-            if score >= PLAUSIBLE:
+            if score >= SURE_OF_TRIAL:
                 return best
         return None
 
@@ -130,7 +150,8 @@ class ScriptReader:
             part = [_turn(strip) if choice.upside_down else strip for strip in strips[first : first + MAX_LINES]]
             found += self._read_part(self._program, part, choice)
         accepted = [line for line in found if line is not None]
-        if not accepted or sum(line.confidence for line in accepted) < PLAUSIBLE * len(accepted):
+        enough = PLAUSIBLE if choice.sure else SURE_OF_TRIAL
+        if not accepted or sum(line.confidence for line in accepted) < enough * len(accepted):
             return [None] * len(strips)
         return found
 

@@ -91,8 +91,10 @@ def list_names(scripts: Sequence[Script]) -> str:
 
 
 def is_written_in(text: str, script: Script) -> bool:
-    """Whether a line is written in the script, possibly with words in another one."""
-    letters = [letter for letter in text if unicodedata.category(letter)[0] in "LM"]
+    """Whether a line is written in the script, or in its digits, possibly with words in another one."""
+    letters = [
+        letter for letter in text if unicodedata.category(letter)[0] in "LM" or (letter > "9" and letter.isdecimal())
+    ]
     own = [letter for letter in letters if script.has(letter)]
     distinct = sum(letter not in script.look_alikes for letter in own)
     return distinct >= DISTINCT and len(own) >= SHARE * len(letters)

@@ -78,6 +78,7 @@ class Tesseract(TesseractProgram):
         return f"the languages {self._languages}"
 
     def read(self, image: Image.Image) -> OcrResult:
+        self.begin_picture()
         grey = image.convert("L")
         turn = self._detect_turn(grey)
         upright = grey.rotate(-turn, expand=True) if turn else grey

@@ -8,6 +8,7 @@ import re
 import shutil
 import signal
 import subprocess
+import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
@@ -53,7 +54,12 @@ class TesseractProgram:
             raise EngineUnavailable(f"the program tesseract is not installed; {INSTALL_HINT}")
         self._program = program
         self._seconds = seconds
+        self._deadline: float | None = None  # None while each start has all seconds for itself
         self._environment = {**os.environ, "OMP_THREAD_LIMIT": str(threads)}
+
+    def begin_picture(self) -> None:
+        """From now on, all starts together have the seconds of one picture."""
+        self._deadline = time.monotonic() + self._seconds
 
     def version(self) -> str:
         """Its own words for its version, and those of the libraries that it was built with."""
@@ -87,12 +93,13 @@ class TesseractProgram:
         return parse_words(output)
 
     def run(self, arguments: list[str], data: bytes = b"") -> str:
+        remaining = self._seconds if self._deadline is None else max(0.0, self._deadline - time.monotonic())
         try:
             process = subprocess.run(
                 [self._program, *arguments],
                 input=data,
                 capture_output=True,
-                timeout=self._seconds,
+                timeout=remaining,
                 env=self._environment,
                 preexec_fn=_die_with(os.getpid()),
                 check=False,

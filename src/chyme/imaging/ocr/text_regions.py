@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,9 @@ TALL = 1.5  # a region this many times higher than wide has text that runs up or
 SURE = 0.9  # mean confidence of the letters
 DENSE, EMPTY = 0.4, 0.15  # letters per height of the line; unknown letters come back blank and leave it nearly empty
 DOUBTFUL = 0.85  # mean confidence of the letters; text below it may be in a script that the network does not know
+LONG, DOUBTFUL_IN_LONG = 8.0, 0.92  # heights; in a long line, numbers and Latin words hide letters that are not known
+SPARSE = 0.8  # letters per height; a long line with fewer is read in parts only
+SHORT_WORD, SURE_OF_WORD = 2, 0.95  # letters, and confidence: a longer word that is read so is no other script
 TINY = 8.0  # pixels; a lower region is a speck that does not count as unread
 LONGEST = 80.0  # heights; a longer line is squeezed
 
@@ -46,6 +50,14 @@ class Region:
         if self.is_noise or self.in_other_script or not looks_like_text(self.corners):
             return False
         return self.line is None or self.line.confidence < DOUBTFUL or density(self.recognised, self.corners) < DENSE
+
+    @property
+    def may_be_in_other_script(self) -> bool:
+        """Whether it is doubtful or a long line that is a little doubtful or read in parts only."""
+        if self.is_doubtful or self.line is None or self.is_noise or self.in_other_script:
+            return self.is_doubtful
+        is_sparse = density(self.recognised, self.corners) < SPARSE
+        return self.length >= LONG and (is_sparse or self.line.confidence < DOUBTFUL_IN_LONG)
 
 
 def extent(region: Corners) -> tuple[float, float]:
@@ -101,18 +113,40 @@ def to_quad(region: Corners, width: int, height: int) -> Quad:
     return (ax, ay), (bx, by), (cx, cy), (dx, dy)
 
 
-def make_line(recognised: RecognisedText, region: Corners, width: int, height: int) -> Line:
-    quad = to_quad(region, width, height)
+def locate_words(recognised: RecognisedText) -> Iterator[tuple[str, float, float, float]]:
+    """Each word with its confidence and where it begins and ends in the line, from 0 to 1."""
     step = (recognised.columns[-1] - recognised.columns[0]) / max(1, len(recognised.columns) - 1) or recognised.width
-    words: list[Word] = []
     letter = column = 0
     for text in recognised.text.split():
         letter = recognised.text.index(text, letter)
         first, last = recognised.columns[column], recognised.columns[column + len(text) - 1]
         start = max(0.0, (first + 0.5 - 0.6 * step) / recognised.width)
         end = min(1.0, (last + 0.5 + 0.6 * step) / recognised.width)
-        confidence = sum(recognised.confidences[letter : letter + len(text)]) / len(text)
-        words.append(Word(text, round(confidence, 3), bounding_box(cut_quad(quad, start, end))))
+        yield text, sum(recognised.confidences[letter : letter + len(text)]) / len(text), start, end
         letter += len(text)
         column += len(text)
-    return Line(" ".join(recognised.text.split()), round(recognised.confidence, 3), quad, tuple(words))
+
+
+def make_line(recognised: RecognisedText, region: Corners, width: int, height: int) -> Line:
+    quad = to_quad(region, width, height)
+    words = tuple(
+        Word(text, round(confidence, 3), bounding_box(cut_quad(quad, start, end)))
+        for text, confidence, start, end in locate_words(recognised)
+    )
+    return Line(" ".join(recognised.text.split()), round(recognised.confidence, 3), quad, words)
+
+
+def cut_unsure_parts(pixels: Pixels, region: Region) -> list[Pixels]:
+    """The parts of the region between words that were read with certainty, as upright strips."""
+    import numpy
+
+    strip = cut_strip(pixels, region.along_page)
+    if region.line is None or not numpy.array_equal(region.along_page, region.corners):
+        return [strip]
+    parts, begin = [], 0.0
+    certain = [one for one in locate_words(region.recognised) if one[1] >= SURE_OF_WORD and len(one[0]) > SHORT_WORD]
+    for start, end in [*(one[2:] for one in certain), (1.0, 1.0)]:
+        if (start - begin) * strip.shape[1] >= strip.shape[0]:
+            parts.append(strip[:, int(begin * strip.shape[1]) : int(start * strip.shape[1])])
+        begin = max(begin, end)
+    return parts

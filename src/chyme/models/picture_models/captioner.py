@@ -14,11 +14,13 @@ from chyme.models.picture_models.folder import (
     PREPROCESSING,
     ModelFolder,
     PictureModelSettings,
+    identity_of,
 )
 from chyme.models.picture_models.networks import SETTING, Network, load_tokenizer
 from chyme.models.picture_models.pixels import read_preprocessing
 
 MOST_TOKENS, USUAL_TOKENS = 64, 32
+_LARGEST_TOKEN = 1 << 31
 _REPEATED = 4  # a token that comes so often in a row ends the sentence
 
 
@@ -42,6 +44,8 @@ class Captioner:
 
         pixels = self._preprocessing.apply(name, jpeg)
         (hidden,) = self._encoder.run([self._encoder.output_named("last_hidden_state")], {"pixel_values": pixels})
+        if getattr(hidden, "ndim", 0) != 3:
+            raise EngineUnavailable(f"{self._encoder.path} does not describe a picture; check {SETTING}")
         tokens = [self._start]
         while len(tokens) < self._length:
             given = {
@@ -51,6 +55,8 @@ class Captioner:
                 "encoder_attention_mask": numpy.ones(hidden.shape[:2], numpy.int64),
             }
             (scores,) = self._decoder.run([self._decoder.output_named("logits")], given)
+            if getattr(scores, "ndim", 0) != 3 or not scores.size or not numpy.isfinite(scores[0, -1]).all():
+                raise EngineUnavailable(f"{self._decoder.path} gives no likelihoods of words; check {SETTING}")
             token = int(scores[0, -1].argmax())
             tokens.append(token)
             if token in self._ends or len(set(tokens[-_REPEATED:])) == 1 < len(tokens) - _REPEATED:
@@ -58,12 +64,20 @@ class Captioner:
         return " ".join(self._tokenizer.decode(tokens[1:], skip_special_tokens=True).split())
 
 
-@functools.cache
 def load_captioner(settings: PictureModelSettings) -> Captioner:
-    """The captioner in the user's folder, loaded once per process, or EngineUnavailable with the way out."""
+    """The captioner in the user's folder, loaded again when it has changed, or EngineUnavailable with the way out."""
     model = settings.captioner
     if model is None:
         raise EngineUnavailable(f"there is no captioner in {settings.model_dir} that children may read; set {SETTING}")
+    return _load(settings, identity_of(model))
+
+
+@functools.lru_cache(maxsize=1)
+def _load(settings: PictureModelSettings, identity: str) -> Captioner:
+    """`identity` is part of the key: a child outlives a change of the folder."""
+    model = settings.captioner
+    if model is None:
+        raise EngineUnavailable(f"the model in {settings.model_dir} was removed; set {SETTING}")
     return Captioner(model)
 
 
@@ -78,7 +92,7 @@ def _merge_configs(model: ModelFolder) -> dict[str, Any]:
 def _first_number(config: dict[str, Any], *names: str, default: int | None = None) -> int:
     for name in names:
         value = config.get(name)
-        if isinstance(value, int) and value >= 0:
+        if isinstance(value, int) and 0 <= value <= _LARGEST_TOKEN:
             return value
     if default is None:
         raise EngineUnavailable(f"the captioner's configuration has no {names[0]}; export the model again")

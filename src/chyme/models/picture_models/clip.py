@@ -14,6 +14,7 @@ from chyme.models.picture_models.folder import (
     VISION,
     ModelFolder,
     PictureModelSettings,
+    identity_of,
     vector_space_of,
 )
 from chyme.models.picture_models.networks import SETTING, Network, load_tokenizer
@@ -22,6 +23,7 @@ from chyme.models.picture_models.pixels import read_preprocessing
 USUAL_WINDOW = 77  # tokens of a text
 PADDED = ("siglip",)  # model types that were trained on texts filled up to their window
 MOST_CHARACTERS = 2000
+LARGEST_VECTOR = 8192  # numbers
 
 
 class Clip:
@@ -81,8 +83,11 @@ class Clip:
         if "attention_mask" not in given:
             given = {**given, "attention_mask": numpy.ones(given["input_ids"].shape, numpy.int64)}
         (result,) = network.run([network.output_named(*names)], given)
-        vector = numpy.asarray(result, numpy.float32)
-        if vector.ndim != 2 or vector.shape[0] != 1:
+        try:
+            vector = numpy.asarray(result, numpy.float32)
+        except (TypeError, ValueError) as error:
+            raise EngineUnavailable(f"{network.path} gives no numbers; check {SETTING}") from error
+        if vector.ndim != 2 or vector.shape[0] != 1 or vector.shape[1] > LARGEST_VECTOR:
             raise EngineUnavailable(f"{network.path} gives no vector of a picture or text; export its projection")
         length = float(numpy.linalg.norm(vector))
         if not numpy.isfinite(length) or length == 0:
@@ -91,13 +96,21 @@ class Clip:
         return row
 
 
-@functools.cache
 def load_clip(settings: PictureModelSettings) -> Clip:
-    """The model in the user's folder, loaded once per process, or EngineUnavailable with the way out."""
+    """The model in the user's folder, loaded again when it has changed, or EngineUnavailable with the way out."""
     model = settings.clip
     if model is None:
         raise EngineUnavailable(
             f"there is no model in {settings.model_dir} that compares pictures with words and that children may read; "
             f"set {SETTING}"
         )
+    return _load(settings, identity_of(model))
+
+
+@functools.lru_cache(maxsize=1)
+def _load(settings: PictureModelSettings, identity: str) -> Clip:
+    """`identity` is part of the key: a child outlives a change of the folder."""
+    model = settings.clip
+    if model is None:
+        raise EngineUnavailable(f"the model in {settings.model_dir} was removed; set {SETTING}")
     return Clip(model)
