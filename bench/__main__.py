@@ -58,7 +58,7 @@ BENCHMARKS: dict[str, tuple[Benchmark, str]] = {
     "live": (live.measure, "50 clients on the stream of events while notes are digested"),
     "engines": (engines.measure, "the same search by Meilisearch and Qdrant"),
     "switching": (switching.measure, "another embedder takes over while questions are asked"),
-    "retrieval": (retrieval.measure, "NDCG@10 on Cranfield and MED"),
+    "retrieval": (retrieval.measure, "NDCG@10 on Cranfield, MED and mixed files"),
     "ocr": (ocr.measure, "words read in pictures and scans, against rapidocr itself"),
     "pictures": (pictures.measure, "pictures against the libraries in a loop, and two cores against one"),
     "heics": (pictures.measure_memory, "memory while ten photographs of 48 megapixels arrive at once"),

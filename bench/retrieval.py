@@ -1,10 +1,11 @@
-"""How good the order of the hits is, on Cranfield and MED."""
+"""How good the order of the hits is: on Cranfield, on MED, and for questions about the mixed files of the corpus."""
 
 from __future__ import annotations
 
 import csv
 import json
 import math
+import shutil
 from pathlib import Path
 from statistics import fmean
 
@@ -15,6 +16,9 @@ from chyme.application.app import open_app
 from chyme.search.search import MODES, Mode
 
 DEPTH = 10
+MIXED_QUESTIONS, MIXED_FILES = (
+    Path(__file__).parent / "questions" / name for name in ("mixed_questions.tsv", "mixed_files.txt")
+)
 KNOWN: dict[tuple[str, Mode], tuple[float, str]] = {
     ("cranfield", "words"): (0.534, "BM25 over whole texts .534"),
     ("cranfield", "meaning"): (0.511, "the same vectors elsewhere .511"),
@@ -31,6 +35,44 @@ def measure(sizes: Sizes, folder: Path, tell: Tell) -> None:
             _measure_collection(name, source, folder / name, tell)
         else:
             warn(f"{source} is absent; skipped")
+    if CORPUS.is_dir():
+        _measure_mixed(folder / "mixed", tell)
+    else:
+        warn(f"{CORPUS} is absent; the questions about mixed files are skipped")
+
+
+def mixed_questions() -> list[tuple[str, str, dict[str, int]]]:
+    """Number, question and the files that answer it, as we judged them: 3, or 1 if only about the subject."""
+    found = []
+    for number, line in enumerate(MIXED_QUESTIONS.read_text(encoding="utf-8").splitlines(), 1):
+        question, *answers = line.split("\t")
+        parts = [answer.partition("=") for answer in answers]
+        found.append((str(number), question, {path: int(grade or 3) for path, _, grade in parts}))
+    return found
+
+
+def _measure_mixed(vault: Path, tell: Tell) -> None:
+    """Files of many kinds; nothing was chosen by these questions, which most files answer too easily to tell much."""
+    missing = 0
+    for path in MIXED_FILES.read_text(encoding="utf-8").splitlines():
+        (vault / path).parent.mkdir(parents=True, exist_ok=True)
+        if (CORPUS / path).is_file():
+            shutil.copy(CORPUS / path, vault / path)
+        else:
+            missing += 1
+    if missing:
+        warn(f"{missing} of the mixed files are not in the corpus: these figures cannot be compared with others")
+    digest(vault).must_succeed()
+    questions = mixed_questions()
+    with open_app(vault) as app:
+        for mode in MODES:
+            scores: dict[str, float] = {}
+            right = 0
+            for number, text, wanted in questions:
+                hits = [hit.path for hit in app.search.search(text, limit=DEPTH, mode=mode).hits]
+                scores[number] = ndcg(hits, wanted)
+                right += bool(hits) and hits[0] in wanted
+            _tell_mode(tell, "mixed files", mode, scores, right)
 
 
 def _measure_collection(name: str, source: Path, vault: Path, tell: Tell) -> None:

@@ -231,7 +231,7 @@ def test_an_engine_that_does_not_know_all_vectors_says_so(notes: MeaningShelf) -
 
 
 def test_in_meaning_mode_a_note_says_that_words_were_searched_instead(notes: MeaningShelf) -> None:
-    notes.knows.gone = "the embedder does not know the script or language of this question"
+    notes.knows.gone = "not searched by meaning: the embedder does not know this script"
     assert notes.hybrid("garage", mode="meaning").notes == (f"{notes.knows.gone}; searched by words",)
 
 

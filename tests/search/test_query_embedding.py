@@ -28,9 +28,15 @@ from chyme.models.providers.call_ledger import CallLedger
 from chyme.models.providers.daily_budget import Allowance
 from chyme.models.weights.catalog import EMBEDDING
 from chyme.models.weights.folder import path_of
-from chyme.search.query_embedding.child_process import LOADING, UNREADABLE, ChildQueryEmbedder
+from chyme.search.query_embedding.child_process import LOADING, ChildQueryEmbedder
 from chyme.search.query_embedding.endpoint import EndpointQueryEmbedder
 from chyme.search.query_embedding.query_vectors import QueryVector, QueryVectorCache, key_of
+from chyme.search.query_embedding.unreadable_questions import (
+    NO_WORDS,
+    UNKNOWN_SCRIPT,
+    UNKNOWN_WORDS,
+    explain_unreadable,
+)
 
 pytestmark = pytest.mark.slow
 
@@ -76,7 +82,8 @@ def test_a_question_gets_the_vector_that_its_embedder_gives(make: Make) -> None:
     answer = questions.embed(" who pays the rent? ", MODEL)
 
     assert answer == QueryVector(tuple(array("f", load_passage_embedder(MINILM).embed(["who pays the rent?"]))))
-    assert questions.embed("谁付房租？", MODEL) == QueryVector(None, UNREADABLE)
+    assert questions.embed("谁付房租？", MODEL) == QueryVector(None, UNKNOWN_SCRIPT)
+    assert questions.embed("rhubarb", MODEL) == QueryVector(None, UNKNOWN_WORDS)
 
 
 def test_the_reason_for_missing_weights_says_how_to_get_them(make: Make, tmp_path: Path) -> None:
@@ -86,6 +93,21 @@ def test_the_reason_for_missing_weights_says_how_to_get_them(make: Make, tmp_pat
 
     assert answer.vector is None
     assert "run 'chyme weights embedding'" in str(answer.why_not)
+
+
+@pytest.mark.parametrize(
+    ("question", "reason"),
+    [
+        ("谁付房租？", UNKNOWN_SCRIPT),
+        ("Кто платит за аренду ABC?", UNKNOWN_SCRIPT),
+        ("rhubarb", UNKNOWN_WORDS),
+        ("Þórsmörk", UNKNOWN_WORDS),
+        ("rhubarb 茶", UNKNOWN_WORDS),
+        ("4711 / 12", NO_WORDS),
+    ],
+)
+def test_a_question_without_a_vector_is_said_to_be_in_another_script_only_if_it_is(question: str, reason: str) -> None:
+    assert explain_unreadable(question) == reason
 
 
 def test_no_child_is_started_before_the_first_question(make: Make) -> None:
@@ -100,7 +122,9 @@ def test_a_recent_question_is_answered_from_the_cache(make: Make) -> None:
     first = questions.embed("rent", MODEL)
     assert [count(questions.embed(text, MODEL)) for text in ("heating", " rent\n", "heating")] == [2, 1, 2]
     assert first == questions.embed("rent", MODEL)
-    assert questions.embed("unreadable", MODEL) == questions.embed("unreadable", MODEL) == QueryVector(None, UNREADABLE)
+    assert (
+        questions.embed("unreadable", MODEL) == questions.embed("unreadable", MODEL) == QueryVector(None, UNKNOWN_WORDS)
+    )
     assert count(questions.embed("water", MODEL)) == 4
 
 
@@ -109,10 +133,10 @@ def test_the_cache_contains_only_the_last_questions() -> None:
     for text in ("one", "two"):
         recent.put(key_of(text, MODEL), QueryVector((0.5,)))
     assert recent.get(key_of("one", MODEL)) == QueryVector((0.5,))
-    recent.put(key_of("three", MODEL), QueryVector(None, UNREADABLE))
+    recent.put(key_of("three", MODEL), QueryVector(None, UNKNOWN_WORDS))
     assert recent.get(key_of("two", MODEL)) is None
     assert recent.get(key_of("one", "another")) is None
-    assert recent.get(key_of("three", MODEL)) == QueryVector(None, UNREADABLE)
+    assert recent.get(key_of("three", MODEL)) == QueryVector(None, UNKNOWN_WORDS)
 
 
 def test_an_answer_that_came_too_late_is_there_for_the_same_question_later(make: Make) -> None:

@@ -107,3 +107,10 @@ def test_better_knowledge_of_nearness_counts_for_files_found_by_words_alone_too(
     found = fuse(words, meaning, FLOOR, cosines={1: 0.3, 2: 0.7, 3: 0.5})
     assert found[0].file_id == 2
     assert [file.near is None for file in found if file.file_id in (1, 2)] == [True, True]
+
+
+def test_words_in_the_name_count_once_more_if_asked_for() -> None:
+    words = [RankedFile(1, 9.0, (), True, False), RankedFile(2, 8.9, (), True, True, name_score=3.0)]
+    assert [file.file_id for file in fuse(words, near((3, 0.5)), FLOOR)] == [1, 2, 3]
+    assert [file.file_id for file in fuse(words, near((3, 0.5)), FLOOR, name_weight=1.0)] == [2, 1, 3]
+    assert next(iter(fuse(words, near((3, 0.5)), FLOOR, 0.0, name_weight=1.0))).file_id == 3

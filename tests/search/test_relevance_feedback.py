@@ -18,7 +18,10 @@ from chyme.search.ranking.relevance_feedback import (
     count_shared_words,
     feedback_weights,
     frequent_words,
+    mean_direction,
     move_question,
+    nearest_of_files,
+    nearness,
     rarity_limit,
 )
 from chyme.search.ranking.word_and_meaning_fusion import FusedFile
@@ -46,6 +49,18 @@ def test_vectors_of_another_length_are_left_out() -> None:
 
 def test_the_best_passage_of_a_file_stands_for_it() -> None:
     assert best_of_files({10: 0.2, 11: 0.5, 20: 0.4}, {10: 1, 11: 1, 20: 2}) == {1: (11, 0.5), 2: (20, 0.4)}
+
+
+def test_a_file_is_as_near_as_its_nearest_passage_and_its_three_nearest_together() -> None:
+    nearest = nearest_of_files({10: 0.1, 11: 0.6, 12: 0.4, 13: 0.5, 20: 0.4}, dict.fromkeys(range(10, 14), 1) | {20: 2})
+    assert nearest == {1: [(11, 0.6), (13, 0.5), (12, 0.4)], 2: [(20, 0.4)]}
+    assert nearness(nearest[1]) == pytest.approx(0.55)
+    assert nearness(nearest[2]) == pytest.approx(0.4)
+
+
+def test_the_direction_of_several_vectors_has_length_one() -> None:
+    assert mean_direction([struct.pack("<2f", 1, 0), struct.pack("<2f", 0, 1)]) == pytest.approx([0.7071] * 2, abs=1e-4)
+    assert mean_direction([struct.pack("<2f", 1, 0), struct.pack("<2f", -1, 0)]) == pytest.approx([0.0, 0.0])
 
 
 def test_frequent_words_are_neither_asked_for_nor_small_nor_numbers() -> None:

@@ -11,6 +11,8 @@ from chyme.search.query.parser import Term, expression
 from chyme.search.ranking import relevance_feedback as feedback
 from chyme.search.ranking import word_and_meaning_fusion as fusion
 from chyme.search.ranking.keyword_ranking import PASSAGES_SHOWN, Match, RankedFile
+from chyme.search.ranking.neighbour_smoothing import SMOOTHED, smooth_scores
+from chyme.search.ranking.relevance_feedback import mean_direction
 from chyme.search.ranking.word_and_meaning_fusion import FusedFile, NearFile
 from chyme.search.searchable_texts import name_terms
 from chyme.search.snippets import find
@@ -42,10 +44,12 @@ def rank_by_both(
     if not near or _count_files(by_words, near) < feedback.MIN_LIST:
         return fusion.fuse(by_words, near, meaning.floor, fusion.words_weight(coverage))
     weight = fusion.words_weight(coverage, in_long_list=True)
-    first = fusion.fuse(by_words, near, meaning.floor, weight)
-    cosines = _moved_cosines(db, first, nearest, meaning)
-    second = fusion.fuse(by_words, near, meaning.floor, weight, cosines)
-    return feedback.add_word_scores(second, _shared_words(db, terms, first, second[: feedback.RERANKED]))
+    first = fusion.fuse(by_words, near, meaning.floor, weight, name_weight=fusion.NAME_WEIGHT)
+    compared = _compare_with_best(db, first, nearest, meaning)
+    second = fusion.fuse(by_words, near, meaning.floor, weight, compared.cosines, fusion.NAME_WEIGHT)
+    third = feedback.add_word_scores(second, _shared_words(db, terms, first, second[: feedback.RERANKED]))
+    wanted = {file.file_id for file in third[:SMOOTHED]}
+    return smooth_scores(third, {id_: mean_direction(rows) for id_, rows in compared.vectors.items() if id_ in wanted})
 
 
 def _count_files(by_words: Sequence[RankedFile], near: Sequence[NearFile]) -> int:
@@ -65,28 +69,37 @@ def _coverage(db: Connection, terms: Sequence[Term], best: RankedFile) -> float:
     return fusion.query_coverage(term_hits, keyword_queries.count_passages(db))
 
 
-def _moved_cosines(
+@dataclass(frozen=True, slots=True)
+class _Compared:
+    """Found files by their passages, those nearest to the question."""
+
+    cosines: dict[int, float]  # by file: how near it is to the question, after that was moved towards the best files
+    vectors: dict[int, list[bytes]]  # by file, of the passages nearest to the question as it was asked
+
+
+def _compare_with_best(
     db: Connection, first: Sequence[FusedFile], nearest: Sequence[Match], meaning: Meaning
-) -> dict[int, float]:
-    """By file, how near it is to the question's meaning after that was moved towards the best files."""
+) -> _Compared:
+    """Compare all files with the question as it is when moved towards the best of them."""
     owners = {match.passage_id: match.file_id for match in nearest}
     known = vectors.vectors_by_id(db, owners)
     others = [file.file_id for file in first if file.near is None or not file.near.passages]
     for id_, file_id, vector in vectors.first_of_files(db, meaning.embedder.id, others, _FIRST_PASSAGES):
         owners[id_], known[id_] = file_id, vector
-    best_passages = feedback.best_of_files(feedback.cosines(meaning.vector, known), owners)
-    best = [file for file in first[: feedback.FEEDBACK_FILES] if file.file_id in best_passages]
+    asked = feedback.nearest_of_files(feedback.cosines(meaning.vector, known), owners)
+    best = [file for file in first[: feedback.FEEDBACK_FILES] if file.file_id in asked]
     weights = feedback.feedback_weights([file.score for file in best])
-    feedback_vectors = [known[best_passages[file.file_id][0]] for file in best]
+    feedback_vectors = [known[asked[file.file_id][0][0]] for file in best]
     moved = feedback.move_question(meaning.vector, list(zip(feedback_vectors, weights, strict=True)))
-    nearness = feedback.best_of_files(feedback.cosines(moved, known), owners)
+    after = feedback.nearest_of_files(feedback.cosines(moved, known), owners)
     otherwise_near = {
         file.file_id: file.near.score
         for file in first
         if file.near is not None and (file.near.tag is not None or file.near.pictured)
     }
-    cosines = {file.file_id: nearness[file.file_id][1] for file in first if file.file_id in nearness}
-    return cosines | {file_id: max(score, cosines.get(file_id, score)) for file_id, score in otherwise_near.items()}
+    cosines = {file.file_id: feedback.nearness(after[file.file_id]) for file in first if file.file_id in after}
+    cosines |= {file_id: max(score, cosines.get(file_id, score)) for file_id, score in otherwise_near.items()}
+    return _Compared(cosines, {file_id: [known[id_] for id_, _ in passages] for file_id, passages in asked.items()})
 
 
 def _shared_words(

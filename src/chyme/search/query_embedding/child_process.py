@@ -27,6 +27,7 @@ from chyme.models.embedding.passage_embedder import PassageEmbedding
 from chyme.models.picture_models.folder import PictureModelSettings
 from chyme.models.providers.call_ledger import PERSON
 from chyme.search.query_embedding.query_vectors import Key, QueryVector, QueryVectorCache, key_of
+from chyme.search.query_embedding.unreadable_questions import explain_unreadable
 
 log = logging.getLogger(__name__)
 
@@ -38,7 +39,6 @@ MAX_WAITING_QUERIES = 64  # questions in the queue; further ones are rejected as
 FAMILY = "questions"
 LOADING = "the embedder is still being loaded; ask again in a moment"
 BUSY = "the embedder is busy; ask again in a moment"
-UNREADABLE = "the embedder does not know the script or language of this question"
 
 
 class ChildQueryEmbedder:
@@ -160,7 +160,7 @@ class ChildQueryEmbedder:
     def _answer(self, key: Key) -> QueryVector:
         self._question_started = time.monotonic()
         try:
-            vector = _parse_outputs(self._run_child(key))
+            vector = _parse_outputs(self._run_child(key)) or QueryVector(None, explain_unreadable(key[1]))
         except ChymeError as error:
             return self._give_up(key[0], str(error).removeprefix(f"{PERSON.path}: "))
         except Exception:
@@ -206,11 +206,12 @@ class ChildQueryEmbedder:
             return self._runner, self._scratch.path
 
 
-def _parse_outputs(outputs: Sequence[Output]) -> QueryVector:
-    """Parse the child's output. The child may have been compromised, so its numbers are checked."""
+def _parse_outputs(outputs: Sequence[Output]) -> QueryVector | None:
+    """The child's vector, or None if it could not read the question. It may have been compromised, so its numbers are
+    checked."""
     found = [artifact.data for output in outputs for artifact in output.artifacts if artifact.filename == VECTOR]
     if not found:
-        return QueryVector(None, UNREADABLE)
+        return None
     row = array("f")
     if len(found[0]) % row.itemsize == 0:
         row.frombytes(found[0])

@@ -30,6 +30,7 @@ class RankedFile:
     passages: tuple[int, ...]
     by_words: bool
     by_name: bool
+    name_score: float = 0.0  # by name, title, tags and summary alone; a share of it is in the score
 
 
 def rank(
@@ -43,11 +44,12 @@ def rank(
     ranked = []
     for file_id in by_file.keys() | name_scores.keys():
         matches = by_file.get(file_id, [])
-        score = _NAME_SHARE * name_scores.get(file_id, 0.0)
+        name_score = name_scores.get(file_id, 0.0)
+        score = _NAME_SHARE * name_score
         for i, match in enumerate(matches[:5]):
             score += match.score * (1.0 if i == 0 else _FURTHER_SHARE / 2 ** (i - 1))
         shown = tuple(match.passage_id for match in matches[:PASSAGES_SHOWN])
-        ranked.append(RankedFile(file_id, score, shown, bool(matches), file_id in name_scores))
+        ranked.append(RankedFile(file_id, score, shown, bool(matches), file_id in name_scores, name_score))
     return sorted(ranked, key=lambda file: (-file.score, file.file_id))
 
 

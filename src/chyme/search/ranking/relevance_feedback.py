@@ -9,15 +9,23 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from statistics import pstdev
+from statistics import fmean, pstdev
+from typing import TYPE_CHECKING
 
 from chyme.search.query.spelling import tokens_of
 from chyme.search.ranking.word_and_meaning_fusion import FusedFile
 from chyme.text.common_words import stop_words
 from chyme.text.stemmer import fold, stem
 
+if TYPE_CHECKING:
+    import numpy
+    from numpy.typing import NDArray
+
+    Floats = NDArray[numpy.float32]
+
 MIN_LIST = 30  # files: in a shorter list the best would leave nothing to the others
 FEEDBACK_FILES = 5  # best files towards which the question moves
+NEAREST_PASSAGES = 3  # of a file that say how near it is and what it is like
 WORD_FILES = 3  # best files whose words are looked for in the others
 WORDS_TRIED = 30  # most frequent words of theirs, of which the rarest in the vault are chosen
 RERANKED = 50  # best files in which these words are looked for
@@ -65,6 +73,33 @@ def cosines(question: Sequence[float], vectors: Mapping[int, bytes]) -> dict[int
         return {}
     rows = numpy.frombuffer(b"".join(fitting.values()), "<f4").reshape(len(fitting), -1)
     return dict(zip(fitting, (rows @ wanted).tolist(), strict=True))
+
+
+def nearest_of_files(
+    scores: Mapping[int, float], owners: Mapping[int, int], count: int = NEAREST_PASSAGES
+) -> dict[int, list[tuple[int, float]]]:
+    """By file, its best passages with their scores, best first; `owners`: the files of the passages."""
+    by_file: dict[int, list[tuple[int, float]]] = {}
+    for passage_id, score in sorted(scores.items(), key=lambda item: (-item[1], item[0])):
+        found = by_file.setdefault(owners[passage_id], [])
+        if len(found) < count:
+            found.append((passage_id, score))
+    return by_file
+
+
+def nearness(nearest: Sequence[tuple[int, float]]) -> float:
+    """How near a file is by its nearest passages: half by the nearest one, half by all of these."""
+    return (nearest[0][1] + fmean(score for _, score in nearest)) / 2
+
+
+def mean_direction(vectors: Sequence[bytes]) -> Floats:
+    """The mean of vectors, with length 1."""
+    import numpy
+
+    total = numpy.frombuffer(b"".join(vectors), "<f4").reshape(len(vectors), -1).sum(axis=0)
+    length = float(numpy.linalg.norm(total))
+    mean: Floats = total / length if length else total
+    return mean
 
 
 def best_of_files(scores: Mapping[int, float], owners: Mapping[int, int]) -> dict[int, tuple[int, float]]:

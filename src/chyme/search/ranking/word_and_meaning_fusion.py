@@ -18,6 +18,7 @@ DEPTH = 100  # files of each list that are fused; after them the order by words 
 _MIN_SPREAD = 0.05  # of the range above the floor: files that are all about equally near hardly differ
 _FULL_COVERAGE = 0.5  # a file with so much of the question counts as an answer
 _FULL_COVERAGE_IN_LONG_LIST = 0.9  # where many files are found, some have half of the words by chance
+NAME_WEIGHT = 0.2  # of words in names and titles in a long list, on top of their share in the score by words
 _CLEARLY_NEAR = 1 / 3  # of the way from the floor to equality: a file this near is not near by chance
 
 
@@ -73,16 +74,21 @@ def fuse(
     floor: float,
     words_weight: float = 1.0,
     cosines: Mapping[int, float] | None = None,
+    name_weight: float = 0.0,
 ) -> list[FusedFile]:
     """The first DEPTH files of both lists in one order, best first.
 
     All files in `near` score at least `floor`. `words_weight`: how much words count relative to meaning. `cosines`: how
     near files are to the meaning, also those found by words alone, if that is known better than from `near`.
+    `name_weight`: how much words in names and titles count once more, relative to words.
     """
     words = {file.file_id: file for file in by_words[:DEPTH]}
     meaning = {file.file_id: file for file in near[:DEPTH]}
     normalized = _normalize({file.file_id: file.score for file in words.values()}, 0.0, 0.0)
-    word_scores = {file_id: words_weight * score for file_id, score in normalized.items()}
+    named = _deviations({file_id: words[file_id].name_score for file_id in words}, len(words.keys() | meaning.keys()))
+    word_scores = {
+        file_id: words_weight * (score + name_weight * named[file_id]) for file_id, score in normalized.items()
+    }
     nearness = {file.file_id: file.score for file in meaning.values()} if cosines is None else _highest(cosines)
     meaning_scores = _normalize(nearness, floor, _MIN_SPREAD * (1 - floor))
     fused = [
@@ -100,6 +106,12 @@ def fuse(
 def words_weight(coverage: float, in_long_list: bool = False) -> float:
     """How much words count relative to meaning if the best file by words has so much of the question."""
     return min(1.0, coverage / (_FULL_COVERAGE_IN_LONG_LIST if in_long_list else _FULL_COVERAGE))
+
+
+def _deviations(scores: Mapping[int, float], count: int) -> dict[int, float]:
+    """The scores in standard deviations among so many files, of which the others have none."""
+    spread = pstdev([*scores.values(), *([0.0] * (count - len(scores)))]) if count else 0.0
+    return {file_id: score / spread if spread else 0.0 for file_id, score in scores.items()}
 
 
 def _highest(scores: Mapping[int, float]) -> dict[int, float]:
