@@ -36,7 +36,7 @@ class DocToMarkdown(Digester):
     label = "Text"
     description = "The document's text as markdown, with its pages and headings; scanned pages are read, too."
     makes = Makes(Form.TEXT, title=Title.OWN, essential_for=frozenset({Kind.DOCUMENT}))
-    version = 3  # more kinds of files, and more of what is in a document: pictures, forms, notes, tracked changes
+    version = 4  # more kinds of files, and more of what is in a document: pictures, forms, notes, tracked changes
     runs = Runs(family="parsers", keeps_scratch=True)
 
     def __init__(
