@@ -209,7 +209,7 @@ def test_long_and_odd_names_stay_on_one_line() -> None:
     long = "ö" * 127 + ".txt"
     result = read("a.tar", tar_of((long, b"long name"), ("a\nb\t*c*.txt", b"odd name"), ("x" * 5000, b"")), TAR)
     assert listed(result)[0].startswith(long)
-    assert listed(result)[1] == "a b *c*.txt, 8 B"
+    assert listed(result)[1] == "`a b *c*.txt`, 8 B"
     assert len(listed(result)[2]) < 600
     assert "odd name" in result.markdown
 

@@ -9,6 +9,7 @@ import pytest
 from container_files import sample_maker, zip_of
 from disk_source import source_of
 
+from chyme.documents.conversion.numbered_parts import title_from_name
 from chyme.documents.conversion.results import ConversionLimits
 from chyme.documents.doc_to_markdown import DocToMarkdown
 from chyme.documents.doc_to_screenshot import DocToScreenshot
@@ -31,6 +32,21 @@ def test_a_container_has_text_a_title_and_a_first_page(tmp_path: Path, name: str
     assert text.places
     assert json.loads(page.content or "")["rendered"] == "text"
     assert [artifact.filename for artifact in page.artifacts] == ["page.jpg", "thumbnail.jpg"]
+
+
+@pytest.mark.parametrize(
+    ("name", "title"),
+    [
+        ("my_holiday_photos_2020.zip", "my holiday photos 2020"),
+        ("very__long.tar.gz", "very long"),
+        ("rentalContract-Miller.zip", "rental Contract Miller"),
+        ("*draft* [old].zip", "draft old"),
+        ("2024-01-03.zip", "2024-01-03"),
+        ("__.zip", "__.zip"),
+    ],
+)
+def test_a_container_is_titled_by_its_file_name_in_words(name: str, title: str) -> None:
+    assert title_from_name(name) == title
 
 
 def test_the_size_of_an_archive_itself_does_not_matter(tmp_path: Path) -> None:

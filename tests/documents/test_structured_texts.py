@@ -129,6 +129,26 @@ def test_absurd_times_are_no_places_and_the_text_stays() -> None:
     assert [(place.seconds, place.until) for place in result.places] == [(9.0, None)]
 
 
+@pytest.mark.parametrize(
+    ("rates", "begin", "seconds"),
+    [
+        ('ttp:tickRate="10000000"', "125000000t", 12.5),
+        ('ttp:frameRate="25"', "50f", 2.0),
+        ("", "999999999999h", None),
+        ("", "1.5m", 90.0),
+    ],
+)
+def test_times_in_ticks_and_frames_become_seconds(rates: str, begin: str, seconds: float | None) -> None:
+    text = f'<tt xmlns="http://www.w3.org/ns/ttml" {rates}><body><div><p begin="{begin}">Ahoy</p></div></body></tt>'
+    result = read(text, TTML)
+    assert result.markdown == "Ahoy"
+    assert [place.seconds for place in result.places] == ([seconds] if seconds is not None else [])
+
+
+def test_a_calendar_without_entries_is_empty_not_broken() -> None:
+    assert "A calendar with 0 entries." in read("BEGIN:VCALENDAR\nVERSION:2.0\nEND:VCALENDAR\n", CALENDAR).markdown
+
+
 def test_a_notebook_has_prose_code_and_short_outputs() -> None:
     result = read(json.dumps(made.NOTEBOOK), NOTEBOOK)
     assert "```python\ngauges = read_gauges('weir')" in result.markdown

@@ -175,6 +175,9 @@ def test_texts_with_a_structure_of_their_own_are_documents(name: str, text: str,
         ("data.json", '{"cells": [1, 2]}'),
         ("data.txt", '{"cells": [1, 2]}'),
         ("empty.ics", ""),
+        ("plan.txt", "From 10:30 on, as in 2019\nNote: bring a coat."),
+        ("cells", '{"cells": [{"row": 1, "value": 2}]}'),
+        ("app.txt", "[Script Info]\nname=backup\n"),
     ],
 )
 def test_texts_that_only_look_alike_stay_texts(name: str, text: str) -> None:
@@ -336,3 +339,7 @@ def test_hostile_files_are_known_for_what_they_are(name: str, kind: Kind) -> Non
     finally:
         os.close(descriptor)
     assert found[0] is kind
+
+
+def test_two_bytes_do_not_make_a_gzip_file() -> None:
+    assert kind_of("a.bin", b"\x1f\x8b\x00\x01" + bytes(200))[0] is Kind.OTHER

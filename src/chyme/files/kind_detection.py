@@ -33,10 +33,9 @@ from chyme.files.link_files import LINK_BYTES, link_in
 from chyme.files.signatures import detect_by_signature
 from chyme.files.text_formats import detect_text_format
 from chyme.model import Kind
-from chyme.text.decoding import encoding_of, is_utf8
-from chyme.text.rare_encodings import WITH_CONTROLS
+from chyme.text.decoding import encoding_of, encoding_with_controls, is_utf8
 
-RULES_VERSION = 2  # raise it when texts or unknown files may now be of another kind: known files are looked at again
+RULES_VERSION = 3  # raise it when texts or unknown files may now be of another kind: known files are looked at again
 HEAD_BYTES = 8192
 UNKNOWN = (Kind.OTHER, "application/octet-stream")
 
@@ -134,8 +133,8 @@ def _as_text(head: bytes, size: int, extension: str) -> str | None:
     marked = head.startswith((b"\xff\xfe", b"\xfe\xff", b"\x00\x00\xfe\xff"))
     controls = len(head) - len(head.translate(None, _CONTROL_BYTES))
     if not marked and controls:
-        encoding, _ = encoding_of(head, cut=True)
-        if encoding.startswith(("utf-16", "utf-32")) or encoding in WITH_CONTROLS:
+        encoding = encoding_with_controls(head)
+        if encoding:
             return head.decode(encoding, "replace").replace("\x85", "\n")
         stray = controls <= len(head) // 50 and (b"\x00" not in head or extension in TEXTS)
         if not (stray and is_utf8(head, cut=True)):

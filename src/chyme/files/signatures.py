@@ -31,7 +31,7 @@ _SIGNATURES: tuple[tuple[bytes, Kind, str], ...] = (
     (b"FLV\x01", Kind.VIDEO, "video/x-flv"),
     (b"\x00\x00\x01\xba", Kind.VIDEO, "video/mpeg"),
     (b"\x00\x00\x01\xb3", Kind.VIDEO, "video/mpeg"),
-    (b"\x1f\x8b", Kind.DOCUMENT, GZIP),
+    (b"\x1f\x8b\x08", Kind.DOCUMENT, GZIP),
     (b"\xfd7zXZ\x00", Kind.DOCUMENT, XZ),
     (b"7z\xbc\xaf\x27\x1c", Kind.DOCUMENT, SEVEN_ZIP),
     (b"Rar!\x1a\x07", Kind.DOCUMENT, RAR),

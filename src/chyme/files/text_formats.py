@@ -11,13 +11,20 @@ _TIME = r"(?:\d{1,3}:)?\d{1,2}:\d\d(?:[,.]\d{1,3})?"
 _ANY_CUE = re.compile(rf"^[ \t]*{_TIME}[ \t]{{0,8}}-->[ \t]{{0,8}}{_TIME}", re.MULTILINE)
 _LYRICS_LINE = re.compile(r"^\[\d{1,3}:\d\d(?:[.:]\d{1,3})?\]", re.MULTILINE)
 _NOTEBOOK_KEY = re.compile(r'"(?:cells|worksheets|cell_type|nbformat)"\s{0,8}:')
+_CELL_KEY = re.compile(r'"(?:cell_type|nbformat)"\s{0,8}:')  # a file of any name with cells may be a sheet
 _STARTS = (
     # The line between mails that mail programs write, and a header below it.
-    (MBOX, re.compile(r"From \S[^\n]{0,200}?\d{1,2}:\d\d[^\n]{0,40}\d{4}[^\n]{0,40}\n(?:[!-9;-~]{1,80}:|>From )")),
+    (
+        MBOX,
+        re.compile(
+            r"From (?=\S[^\n]{0,200}?[\s,-](?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[\s,-])"
+            r"[^\n]{0,200}?\d{1,2}:\d\d[^\n]{0,40}\d{4}[^\n]{0,40}\n(?:[!-9;-~]{1,80}:|>From )"
+        ),
+    ),
     (VTT, re.compile(r"WEBVTT(?:[ \t\n]|\Z)")),
     (SRT, re.compile(r"\d{1,7}[ \t]{0,8}\n\d{1,3}:\d\d:\d\d[,.]\d{1,3}[ \t]{0,8}-->")),
     (SBV, re.compile(r"\d{1,3}:\d\d:\d\d\.\d{3},\d{1,3}:\d\d:\d\d\.\d{3}\n")),
-    (ASS, re.compile(r"\[Script Info\]", re.IGNORECASE)),
+    (ASS, re.compile(r"\[Script Info\][ \t]*\n[^\0]{0,3000}?^(?:ScriptType:|\[V4|\[Events|Dialogue:)", re.I | re.M)),
     (CALENDAR, re.compile(r"BEGIN:VCALENDAR\s", re.IGNORECASE)),
     (VCARD, re.compile(r"BEGIN:VCARD\s", re.IGNORECASE)),
     (TTML, re.compile(r"(?:<\?xml[^>]{0,200}\?>)?\s{0,80}<(?:tt:)?tt\s[^>]{0,2000}(?:/ttml|/ttaf)")),
@@ -38,8 +45,8 @@ def detect_text_format(extension: str, text: str) -> str | None:
         return claimed
     if claimed == LRC and _LYRICS_LINE.search(text):
         return LRC
-    if claimed == ASS and "\nDialogue:" in text:
+    if claimed == ASS and ("\nDialogue:" in text or beginning[:13].lower() == "[script info]"):
         return ASS
-    if beginning.startswith("{") and extension in ("ipynb", "") and _NOTEBOOK_KEY.search(beginning):
-        return NOTEBOOK
+    if beginning.startswith("{") and extension in ("ipynb", ""):
+        return NOTEBOOK if (_NOTEBOOK_KEY if extension else _CELL_KEY).search(beginning) else None
     return None

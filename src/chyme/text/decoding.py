@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from chyme.digester import Source
 from chyme.text.legacy_encodings import detect_legacy
-from chyme.text.rare_encodings import EBCDIC, detect_ebcdic, detect_escaped, detect_utf32
+from chyme.text.rare_encodings import EBCDIC, WITH_CONTROLS, detect_ebcdic, detect_escaped, detect_utf32
 
 TEXT_BYTES = 5 * 1024 * 1024
 SAMPLE = 256 * 1024
@@ -21,6 +21,9 @@ _BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF16_BE, "utf-16-be"),
     (b"+/v8-", "utf-7"),
 )
+# Python knows them by a name like character sets. Some take time by the square of the length.
+_NO_CHARACTER_SETS = frozenset({"punycode", "idna", "unicode-escape", "raw-unicode-escape", "undefined"})
+_LONGEST_NAME = 40
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufeff\ufffe\uffff\ud800-\udfff]")
 _NON_ASCII = re.compile("[^\x00-\x7f]")
 _COLOUR_CODES = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
@@ -50,6 +53,18 @@ def decode(data: bytes, limit: int = TEXT_BYTES) -> DecodedText:
     return DecodedText(clean(text, truncated), encoding, truncated)
 
 
+def decode_declared(data: bytes, charset: str) -> str:
+    """The text in the character set that its header names; in the one it looks like, if that is wrong or none."""
+    if charset.isascii() and charset.isprintable() and len(charset) <= _LONGEST_NAME:
+        try:
+            name = codecs.lookup(charset).name
+            if name.replace("_", "-") not in _NO_CHARACTER_SETS:
+                return clean(data.decode(name))
+        except (LookupError, ValueError):
+            pass
+    return decode(data, len(data)).text
+
+
 def read_text(source: Source, limit: int = TEXT_BYTES) -> DecodedText:
     """Decode at most `limit` bytes of a file of kind text."""
     with source.open() as stream:
@@ -67,6 +82,20 @@ def encoding_of(data: bytes, *, cut: bool) -> tuple[str, int]:
     if is_utf8(data, cut=cut):
         return (detect_escaped(data) if data.isascii() else None) or "utf-8", 0
     return (detect_ebcdic(data) or ("utf-8" if _mostly_utf8(data) else detect_legacy(data))), 0
+
+
+def encoding_with_controls(data: bytes) -> str | None:
+    """The encoding of a text that holds bytes like those of binary files: UTF-16, UTF-32, EBCDIC, ISO 2022 of Korea.
+
+    None for what is no text, or a text in any other encoding. It costs far less than `encoding_of`.
+    """
+    wide = detect_utf32(data[:4096]) or detect_utf16(data[:4096])
+    if wide:
+        return wide
+    if data.isascii():
+        escaped = detect_escaped(data)
+        return escaped if escaped in WITH_CONTROLS else None
+    return None if is_utf8(data, cut=True) else detect_ebcdic(data)
 
 
 def is_utf8(data: bytes, *, cut: bool) -> bool:

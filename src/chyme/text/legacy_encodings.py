@@ -33,6 +33,9 @@ _ARABIC = "اليمنرتبةعدسفهكقحجشطصخزضذثغظئءأإآؤ�
 _WESTERN = "äöüßéèàáçñóíúêâôîïëãõåøæœùûìòÄÖÜÉÀÅØÆÇÑÁÍÓÚ’‘“”„–—…€°§«»·ªº©®£´½¿¡²³×±¼¾÷µ¶¬"
 _CENTRAL = "ąćęłńśźżčďěňřšťůžýőűăţşĄĆĘŁŃŚŹŻČĎĚŇŘŠŤŮŽŐŰáéíóúöüäôâîÁÉÍÓÚÖÜ„”“’–—…€§°"
 _TURKISH = "ığşçöüİŞĞÇÖÜâîû’“”–—…"
+# Letters that betray a Central European text read as cp1252, and all that such a text can have: no Western language
+# has both of the first two (ő and ű of Hungarian, ř and ě of Czech).
+_MISREAD = (("õû", frozenset("áéíóöõúüû")), ("øì", frozenset("áïéìíòóøúùýèåšž")))
 _ICELANDIC = frozenset("ðþýÐÞÝ")  # Western letters, but far more often Turkish ones in its encoding
 
 # The first entry wins a draw, so the order is by how common the encodings are.
@@ -92,6 +95,8 @@ def detect_legacy(data: bytes) -> str:
         if text is None or (is_western and encoding in _LATIN):
             continue
         if encoding == "cp1252":
+            if _is_misread(text):
+                continue
             is_western = _makes_sense(text, encoding)
         score = _score(text, encoding)
         if score > best_score + 1e-9:
@@ -184,6 +189,12 @@ def _makes_sense(text: str, encoding: str) -> bool:
     )
 
 
+def _is_misread(text: str) -> bool:
+    """Whether a text in cp1252 has the letters of a Central European language, each as another one."""
+    letters = {char for char in text.lower() if char.isalpha() and not char.isascii()}
+    return any(letters.issuperset(signs) and letters <= possible for signs, possible in _MISREAD)
+
+
 def _score_multibyte(char: str, encoding: str, frequent: frozenset[str]) -> float:
     code = ord(char)
     if char in frequent:
@@ -218,8 +229,10 @@ def _is_first_level(char: str, encoding: str) -> bool:
 
 
 def _score_single_byte(char: str, previous: str, following: str, encoding: str, frequent: frozenset[str]) -> float:
+    if char in "ªº" and following.isalpha():
+        return STRANGE  # an ordinal ends with it; it is ş of Romanian in another encoding
     if not char.isalpha() and char not in _THAI_MARKS:
-        inside_word = previous.isalpha() and (char not in "’‘“”„–—…»°§ªº²³" or (char in "²³" and following.isalpha()))
+        inside_word = previous.isalpha() and (char not in "’‘“”„–—…»°§²³" or (char in "²³" and following.isalpha()))
         return STRANGE if inside_word or char not in frequent else FITTING
     if encoding not in _UNCASED and char.isupper() and previous.isalpha() and previous.islower():
         return STRANGE

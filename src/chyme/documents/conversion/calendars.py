@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from chyme.documents.conversion.calendar_times import describe_recurrence, describe_span, parse_duration, parse_moment
-from chyme.documents.conversion.content_lines import ContentLine, parse_content_lines
-from chyme.documents.conversion.numbered_parts import Part, join_parts
+from chyme.documents.conversion.content_lines import ContentLine, parse_content_lines, without_attachments
+from chyme.documents.conversion.numbered_parts import Part, join_parts, title_from_name
 from chyme.documents.conversion.results import ConversionLimits, ConversionResult, broken_file_error
-from chyme.files.machine_names import without_extension
 
 ENTRIES = {"VEVENT": "appointment", "VTODO": "task", "VJOURNAL": "journal entry"}
 MOST_PEOPLE, MOST_DATES = 200, 20
@@ -20,20 +20,23 @@ _STATES = {
 
 def convert_calendar(name: str, data: bytes, limits: ConversionLimits) -> ConversionResult:
     """The entries of a calendar, in the order of the file."""
+    data, notes = without_attachments(data)
     title, entries = _read(data)
-    if not entries and not title:
+    if not entries and not title and not data[-100:].rstrip().upper().endswith(b"END:VCALENDAR"):
         raise broken_file_error(name, "calendar", "it has no entries")
     only = entries[0][1] if len(entries) == 1 else None
-    heading = title or (_heading(*entries[0]) if only else "") or without_extension(name)
+    heading = title or (_heading(*entries[0]) if only else "") or title_from_name(name)
     count = len(entries)
     intro = f"A calendar with {count:,} {'entry' if count == 1 else 'entries'}."
-    return join_parts(
+    result = join_parts(
         heading,
         intro,
         (Part(_heading(component, lines), _describe(lines)) for component, lines in entries),
+        count,
         ("entry", "entries"),
         limits,
     )
+    return replace(result, notes=(*result.notes, *notes))
 
 
 def _read(data: bytes) -> tuple[str, list[tuple[str, list[ContentLine]]]]:

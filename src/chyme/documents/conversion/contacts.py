@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 from chyme.documents.conversion.calendar_times import MONTHS, describe_date
-from chyme.documents.conversion.content_lines import ContentLine, parse_content_lines
-from chyme.documents.conversion.numbered_parts import Part, join_parts
+from chyme.documents.conversion.content_lines import ContentLine, parse_content_lines, without_attachments
+from chyme.documents.conversion.numbered_parts import Part, join_parts, title_from_name
 from chyme.documents.conversion.results import ConversionLimits, ConversionResult, broken_file_error
-from chyme.files.machine_names import without_extension
 
 _LABELS = {
     "NICKNAME": "Nickname", "ORG": "Organisation", "TITLE": "Position", "ROLE": "Role", "TEL": "Phone",
@@ -24,17 +24,20 @@ _SCHEME = re.compile(r"^(?:tel|mailto|xmpp|skype|sip):", re.IGNORECASE)
 
 def convert_contacts(name: str, data: bytes, limits: ConversionLimits) -> ConversionResult:
     """The contacts of a file, in its order."""
+    data, notes = without_attachments(data)
     cards = _read(data)
     if not cards:
         raise broken_file_error(name, "file with contacts", "it has no contacts")
     count = len(cards)
-    return join_parts(
-        _name_of(cards[0]) if count == 1 else without_extension(name),
+    result = join_parts(
+        _name_of(cards[0]) if count == 1 else title_from_name(name),
         "A contact." if count == 1 else f"A file with {count:,} contacts.",
         (Part(_name_of(card), _describe(card)) for card in cards),
+        count,
         ("contact", "contacts"),
         limits,
     )
+    return replace(result, notes=(*result.notes, *notes))
 
 
 def _read(data: bytes) -> list[list[ContentLine]]:

@@ -9,10 +9,14 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from chyme.text.decoding import clean, decode
+from chyme.text.decoding import decode, decode_declared
 
 VALUE_CHARS = 100_000  # of one value; longer ones are pictures or attacks
+FILE_BYTES = 64 * 1024 * 1024  # without pictures and files in it; what follows is left out
 _FOLD = re.compile(rb"\r?\n[ \t]")
+_BINARY = re.compile(
+    rb"^(?:[\w-]{1,100}\.)?(?:PHOTO|LOGO|SOUND|KEY|ATTACH)[;:][^\n]*\n(?:[ \t][^\n]*(?:\n|\Z))*+", re.I | re.M
+)
 _ESCAPE = re.compile(r"\\([\\;,nN:])")
 _SEPARATORS = {",": re.compile(r"(?<!\\),"), ";": re.compile(r"(?<!\\);")}
 _NAME_AND_PARAMETERS = re.compile(r"([^:\"]{0,2000}(?:\"[^\"]{0,2000}\"[^:\"]{0,2000}){0,50}):")
@@ -44,6 +48,14 @@ class ContentLine:
         return [part.strip().lower() for part in self.parameters.get("TYPE", "").split(",") if part.strip()]
 
 
+def without_attachments(data: bytes) -> tuple[bytes, tuple[str, ...]]:
+    """A file without the pictures and files in it, up to a limit, and the note that says so."""
+    data = _BINARY.sub(b"", data)
+    if len(data) <= FILE_BYTES:
+        return data, ()
+    return data[:FILE_BYTES], (f"only the first {FILE_BYTES // 1024**2} MB are read",)
+
+
 def parse_content_lines(data: bytes) -> Iterator[ContentLine]:
     """The properties of a file, in order; lines that are none are left out."""
     # Folds may be inside a character, so they go first. vCard 2.1 folds quoted-printable values in its own way.
@@ -57,9 +69,18 @@ def parse_content_lines(data: bytes) -> Iterator[ContentLine]:
         parameters = _parameters(head[1][named.end() :])
         value = line[head.end() :]
         if parameters.get("ENCODING") == "QUOTED-PRINTABLE":
-            while value.endswith("=") and (following := next(lines, None)) is not None and len(value) < VALUE_CHARS:
-                value = value[:-1] + following
+            value = _joined_lines(value, lines)
         yield ContentLine(named[2].upper(), _decoded(value, parameters), parameters, (named[1] or "").lower())
+
+
+def _joined_lines(value: str, lines: Iterator[str]) -> str:
+    """A quoted-printable value with the lines that follow a `=` at the end of one."""
+    parts, length = [value], len(value)
+    while parts[-1].endswith("=") and (following := next(lines, None)) is not None:
+        parts[-1] = parts[-1][:-1]
+        length += len(following)
+        parts.append(following if length < VALUE_CHARS else following[-1:])  # of the rest, only where it ends counts
+    return "".join(parts)
 
 
 def unescape(value: str) -> str:
@@ -92,10 +113,4 @@ def _decoded(value: str, parameters: Mapping[str, str]) -> str:
             return ""
     else:
         return value[:VALUE_CHARS]
-    charset = parameters.get("CHARSET")
-    if charset:
-        try:
-            return clean(data.decode(charset))
-        except (LookupError, UnicodeDecodeError):
-            pass  # the parameter is wrong; detect the encoding from the content
-    return decode(data, len(data)).text
+    return decode_declared(data, parameters.get("CHARSET", ""))

@@ -87,4 +87,4 @@ def _convert_structured_text(name: str, data: bytes, mime: str, limits: Conversi
         return convert_contacts(name, data, limits)
     from chyme.documents.conversion.subtitles import convert_subtitles
 
-    return convert_subtitles(name, data, mime)
+    return convert_subtitles(name, data, mime, limits)

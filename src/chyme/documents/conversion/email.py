@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from email.errors import HeaderParseError
 from email.header import decode_header, make_header
 from email.message import Message
+from email.policy import Compat32
 
 from chyme.documents.conversion.results import (
     ConversionLimits,
@@ -19,19 +20,33 @@ from chyme.documents.conversion.xberg import read_with_xberg
 from chyme.documents.html.reader import page_text, read_page
 from chyme.documents.html.tree import Page
 from chyme.errors import LimitReached
-from chyme.text.decoding import clean, decode
+from chyme.text.decoding import clean, decode_declared
 
+FIELD_CHARS = 10_000  # of one header field; longer lists of recipients are cut
 HEADER_FIELDS = ("From", "To", "Cc", "Date", "Subject")
 
 
 def convert_eml(name: str, data: bytes, limits: ConversionLimits) -> ConversionResult:
     """The text of an e-mail in the format that mail programs save."""
     try:
-        message = email.message_from_bytes(data)
+        message = parse_message(data)
         lines = list(message_blocks(name, message, limits))
     except RecursionError as error:
         raise nesting_error(name, limits) from error
     return build_unpaged_result("\n\n".join(part for part in lines if part.strip()))
+
+
+def parse_message(data: bytes) -> Message:
+    """The parts of an e-mail; of a header field the beginning."""
+    return email.message_from_bytes(data, policy=_BoundedHeaders())
+
+
+class _BoundedHeaders(Compat32):
+    """The usual policy, with a limit: the time for some fields grows with the square of their length."""
+
+    def header_source_parse(self, sourcelines: list[str]) -> tuple[str, str]:
+        name, value = super().header_source_parse(sourcelines)
+        return name, value[:FIELD_CHARS]
 
 
 def convert_msg(name: str, data: bytes, mime: str) -> ConversionResult:
@@ -122,13 +137,7 @@ def _bytes_of(part: Message) -> bytes:
 
 def _text_of(part: Message) -> str:
     data = _bytes_of(part)
-    charset = part.get_content_charset()
-    if charset:
-        try:
-            return clean(data.decode(charset))
-        except (LookupError, UnicodeDecodeError):
-            pass  # the header is wrong; detect the encoding from the content
-    return decode(data, len(data)).text
+    return decode_declared(data, part.get_content_charset() or "")
 
 
 def _source_of(part: Message) -> str:

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 
+from chyme.documents.conversion.code_blocks import fence_code
 from chyme.documents.conversion.results import (
     ConversionLimits,
     ConversionResult,
@@ -16,13 +17,13 @@ from chyme.errors import LimitReached
 from chyme.text.decoding import clean, decode
 
 OUTPUT_LINES, OUTPUT_CHARS = 30, 2_000  # of one cell
+OUTPUT_SCANNED = 1_000_000  # characters in which they are looked for, behind embedded pictures
 _LANGUAGE = re.compile(r"[A-Za-z0-9+#.-]{1,30}")
 _EMBEDDED = re.compile(
-    r"!?\[[^\]\n]{0,200}\]\((?:data:|attachment:)[^)\s]*\)|data:[\w/+.-]{1,80};base64,[A-Za-z0-9+/=\s]+"
+    r"!?\[[^\]\n]{0,200}\]\((?:data:|attachment:)[^()\[\]\s]*+\)|data:[\w/+.-]{1,80};base64,[A-Za-z0-9+/=]+"
 )
 _COLOUR_CODES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 _UNDERLINED = re.compile(r"(?:(?<=\n\n)|\A)([^\s#>|`*+\-][^\n]{0,200})\n([=-])\2{2,200}[ \t]{0,8}$", re.MULTILINE)
-_FENCE = re.compile(r"^([`~]{3,})", re.MULTILINE)
 Json = Mapping[str, object]
 
 
@@ -90,7 +91,8 @@ def _hash_heading(match: re.Match[str]) -> str:
 
 def _shortened_output(cell: Json) -> str:
     texts = [text for output in _objects(cell.get("outputs")) if (text := _output_text(output).strip())]
-    lines = _COLOUR_CODES.sub("", _EMBEDDED.sub("", "\n".join(texts)))[: OUTPUT_CHARS + 1].split("\n")
+    beginning = "\n".join(texts)[:OUTPUT_SCANNED]
+    lines = _COLOUR_CODES.sub("", _EMBEDDED.sub("", beginning))[: OUTPUT_CHARS + 1].split("\n")
     text = "\n".join(lines[:OUTPUT_LINES])
     cut = len(lines) > OUTPUT_LINES or len(text) > OUTPUT_CHARS
     return _fenced(text[:OUTPUT_CHARS].rstrip() + ("\n…" if cut else ""), "text")
@@ -111,9 +113,7 @@ def _fenced(text: str, language: str) -> str:
     text = clean(text).strip("\n")
     if not text.strip():
         return ""
-    longest = max((len(fence) for fence in _FENCE.findall(text)), default=2)
-    fence = "`" * max(3, longest + 1)
-    return f"{fence}{language}\n{text}\n{fence}"
+    return fence_code(text, language)
 
 
 def _joined(value: object) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from chyme.documents.conversion.results import (
@@ -13,6 +13,8 @@ from chyme.documents.conversion.results import (
     compact_tables,
     cut_long_runs,
 )
+from chyme.files.machine_names import without_extension
+from chyme.files.name_words import name_to_words, strip_markup
 from chyme.model import Place
 
 PART_CHARS = 1_000_000  # of one part: no single mail hides all others
@@ -28,18 +30,19 @@ class Part:
 
 
 def join_parts(
-    title: str, intro: str, parts: Iterator[Part], names: tuple[str, str], limits: ConversionLimits
+    title: str, intro: str, parts: Iterable[Part], count: int, names: tuple[str, str], limits: ConversionLimits
 ) -> ConversionResult:
     """One document with the title as its first heading; each place knows the part's number and heading.
 
-    `names` are the words for one part and for several. Parts beyond the limit of characters are counted, not kept.
+    `count` is how many parts there are, `names` are the words for one part and for several. Parts beyond the limit of
+    characters are not asked for.
     """
     texts = ["\n\n".join(filter(None, [f"# {one_line(title)}" if title else "", intro]))]
     places: list[Place] = []
     notes: dict[str, None] = {}
     if texts[0]:
         places.append(Place(0, len(texts[0]), heading=one_line(title) or None))
-    length, number = len(texts[0]), 0
+    length = len(texts[0])
     for number, part in enumerate(parts, 1):
         heading = one_line(part.heading)
         body = part.markdown.strip()
@@ -48,7 +51,7 @@ def join_parts(
             notes[f"{names[1]} of more than {PART_CHARS:,} characters are cut there"] = None
         markdown, cut_notes = cut_long_runs(compact_tables(f"## {heading}\n\n{body}".rstrip()))
         if length + len(markdown) > limits.text_chars:
-            notes[_left_out(number - 1, number + _count(parts), names)] = None
+            notes[_left_out(number - 1, count, names)] = None
             break
         notes.update(dict.fromkeys(cut_notes))
         start = length + 2 if length else 0
@@ -63,8 +66,9 @@ def one_line(text: str) -> str:
     return _LEADING_MARKS.sub("", " ".join(text[: 2 * HEADING_LENGTH].split()))[:HEADING_LENGTH].strip()
 
 
-def _count(parts: Iterable[Part]) -> int:
-    return sum(1 for _ in parts)
+def title_from_name(name: str) -> str:
+    """The title of a container that has none: its file name in words, without markup."""
+    return one_line(name_to_words(strip_markup(without_extension(name)))) or one_line(name)
 
 
 def _left_out(kept: int, total: int, names: tuple[str, str]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from chyme.files.extensions import ASS, LRC, SBV, SRT, TTML, VTT
@@ -23,10 +23,11 @@ _VTT_BLOCK = re.compile(r"^(?:NOTE|STYLE|REGION)\b")
 _VOICE = re.compile(r"<v(?:\.[^\s<>]{0,80})?[ \t]{1,8}([^<>\n]{1,200})>")
 _TAG = re.compile(r"</?(?:[a-zA-Z][^<>\n]{0,300}|\d[\d:.]{0,20})?>")
 _OVERRIDE = re.compile(r"\{[^{}\n]{0,2000}\}")
-_DRAWING = re.compile(r"\{[^{}\n]{0,2000}\\p[1-9][^{}\n]{0,2000}\}")
+_DRAWING = re.compile(r"\\p[1-9]")
 _NUMBER = re.compile(r"\s*\d{1,7}\s*")
 _TTML_CLOCK = re.compile(r"(?:(\d{1,4}):)?(\d{1,3}):(\d{1,2})(?:[.:](\d{1,3}))?")
 _TTML_OFFSET = re.compile(r"(\d{1,12}(?:\.\d{1,6})?)(h|ms|m|s|f|t)")
+_TTML_RATE = re.compile(r"\bttp:(frameRate|tickRate)\s{0,8}=\s{0,8}[\"'](\d{1,12})[\"']")
 _TTML_PARAGRAPH = re.compile(r"<(?:\w{1,20}:)?p(?=[\s>])")
 _TTML_END = re.compile(r"</(?:\w{1,20}:)?p\s{0,8}>")
 _TTML_BREAK = re.compile(r"<(?:\w{1,20}:)?br\b[^<>]{0,200}/?>")
@@ -134,7 +135,7 @@ def _parse_ass(text: str) -> Subtitles:
 
 def _ass_cue(fields: dict[str, str]) -> Cue | None:
     words = fields.get("text", "")
-    if _DRAWING.search(words):
+    if any(_DRAWING.search(override) for override in _OVERRIDE.findall(words)):
         return None
     plain = " ".join(_OVERRIDE.sub("", words).replace("\\N", " ").replace("\\n", " ").replace("\\h", " ").split())
     begin, end = (_ASS_TIME.fullmatch(fields.get(name, "").strip()) for name in ("start", "end"))
@@ -172,11 +173,12 @@ _LRC_FACTS = (("ar", "Artist"), ("al", "Album"), ("au", "Author"))
 def _parse_ttml(text: str) -> Subtitles:
     """Read by expressions, not by a parser of XML: nothing in it is expanded or fetched."""
     cues: list[Cue] = []
+    units = _ttml_units(text)
     for paragraph in _TTML_PARAGRAPH.split(text)[1:]:
         head, _, rest = paragraph.partition(">")
         attributes = {name: first or second for name, first, second in _ATTRIBUTE.findall(head[:2000])}
-        start, end = _ttml_seconds(attributes.get("begin", "")), _ttml_seconds(attributes.get("end", ""))
-        if end is None and start is not None and (length := _ttml_seconds(attributes.get("dur", ""))) is not None:
+        start, end, length = (_ttml_seconds(attributes.get(name, ""), units) for name in ("begin", "end", "dur"))
+        if end is None and start is not None and length is not None:
             end = start + length
         body = _TTML_END.split(rest, maxsplit=1)[0]
         cues.append(Cue(*_span(start, end), _plain(_TTML_BREAK.sub(" ", body))))
@@ -184,12 +186,21 @@ def _parse_ttml(text: str) -> Subtitles:
     return Subtitles(tuple(cues), html.unescape(title[1]).strip() if title else "")
 
 
-def _ttml_seconds(value: str) -> float | None:
+def _ttml_units(text: str) -> dict[str, float]:
+    """The units of times, with those that the file defines: frames (30 a second if it does not say) and ticks."""
+    rates = dict(_TTML_RATE.findall(text[:20_000]))
+    frames = int(rates.get("frameRate", 0)) or 30
+    ticks = int(rates.get("tickRate", 0)) or (frames if "frameRate" in rates else 1)
+    return {**_OFFSET_UNITS, "f": 1 / frames, "t": 1 / ticks}
+
+
+def _ttml_seconds(value: str, units: Mapping[str, float]) -> float | None:
     clock = _TTML_CLOCK.fullmatch(value)
     if clock:
         return _seconds(*clock.groups())
     offset = _TTML_OFFSET.fullmatch(value)
-    return float(offset[1]) * _OFFSET_UNITS[offset[2]] if offset and offset[2] in _OFFSET_UNITS else None
+    seconds = float(offset[1]) * units[offset[2]] if offset and offset[2] in units else LAST_SECOND + 1
+    return round(seconds, 3) if seconds <= LAST_SECOND else None
 
 
 def _seconds(hours: str | None, minutes: str | None, seconds: str | None, fraction: str | None) -> float | None:

@@ -6,18 +6,19 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from chyme.documents.conversion.numbered_parts import one_line
-from chyme.documents.conversion.results import ConversionResult, broken_file_error
-from chyme.documents.conversion.subtitle_formats import Cue, Subtitles, parse_subtitles
+from chyme.documents.conversion.results import ConversionLimits, ConversionResult, broken_file_error
+from chyme.documents.conversion.subtitle_formats import Cue, parse_subtitles
 from chyme.files.extensions import LRC
 from chyme.model import Place
 from chyme.text.decoding import decode
 
+MOST_CUES = 50_000  # twenty films
 PAUSE_SECONDS = 4.0  # a longer pause begins a new paragraph
 PARAGRAPH_WORDS, MOST_WORDS = 60, 180  # a paragraph ends with a sentence after so many words, or anywhere after more
 _SENTENCE_ENDS = (".", "!", "?", "…", "。", "！", "？", '."', ".”", "?”", "!”")
 
 
-def convert_subtitles(name: str, data: bytes, mime: str) -> ConversionResult:
+def convert_subtitles(name: str, data: bytes, mime: str, limits: ConversionLimits) -> ConversionResult:
     """The text of subtitles; places have seconds, and the speaker where the file names one."""
     subtitles = parse_subtitles(decode(data, len(data)).text, mime)
     if not subtitles.cues:
@@ -28,9 +29,14 @@ def convert_subtitles(name: str, data: bytes, mime: str) -> ConversionResult:
         writer.add(f"# {title}")
     for facts in subtitles.facts:
         writer.add(facts)
-    for paragraph in _paragraphs(subtitles):
+    notes: list[str] = []
+    if len(subtitles.cues) > MOST_CUES:
+        notes.append(f"the first {MOST_CUES:,} of {len(subtitles.cues):,} subtitles are kept")
+    for paragraph in _paragraphs(subtitles.cues[:MOST_CUES]):
         writer.add_paragraph(paragraph, "  \n" if mime == LRC else " ")
-    return ConversionResult("".join(writer.texts), tuple(writer.places))
+        if writer.length > limits.text_chars:  # `convert` cuts the rest, and says so
+            break
+    return ConversionResult("".join(writer.texts), tuple(writer.places), tuple(notes))
 
 
 @dataclass
@@ -40,36 +46,36 @@ class _Writer:
     def __post_init__(self) -> None:
         self.texts: list[str] = []
         self.places: list[Place] = []
-        self._length = 0
+        self.length = 0
         self._speaker: str | None = None
 
     def add(self, text: str) -> None:
-        self._write(("\n\n" if self._length else "") + text)
+        self._write(("\n\n" if self.length else "") + text)
 
     def add_paragraph(self, cues: Sequence[Cue], joint: str) -> None:
-        if self._length:
+        if self.length:
             self._write("\n\n")
         for number, cue in enumerate(cues):
-            start = self._length
+            start = self.length
             if number:
                 self._write(joint)
-                start = self._length
+                start = self.length
             elif cue.speaker and cue.speaker != self._speaker:
                 self._write(f"**{cue.speaker}:** ")
             self._write(cue.text)
             if cue.start is not None:
-                self.places.append(Place(start, self._length, seconds=cue.start, until=cue.until, speaker=cue.speaker))
+                self.places.append(Place(start, self.length, seconds=cue.start, until=cue.until, speaker=cue.speaker))
         self._speaker = cues[0].speaker
 
     def _write(self, text: str) -> None:
         self.texts.append(text)
-        self._length += len(text)
+        self.length += len(text)
 
 
-def _paragraphs(subtitles: Subtitles) -> Iterator[list[Cue]]:
+def _paragraphs(cues: Sequence[Cue]) -> Iterator[list[Cue]]:
     paragraph: list[Cue] = []
     words = 0
-    for cue in subtitles.cues:
+    for cue in cues:
         if paragraph and _ends_before(cue, paragraph[-1], words):
             yield paragraph
             paragraph, words = [], 0

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from chyme.files.machine_names import is_machine_made, without_extension
+from chyme.files.name_words import name_to_words, strip_markup
 from chyme.text.sentences import word_count
 from chyme.text.unspaced_scripts import IDEOGRAPH
 from chyme.understanding.classification.source_text import SourceText
@@ -15,7 +16,6 @@ from chyme.understanding.titles.cleanup import (
     comparison_key,
     is_file_name,
     is_junk,
-    name_to_words,
     same_words,
     strip_program_name,
 )

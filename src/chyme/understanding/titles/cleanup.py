@@ -31,9 +31,6 @@ _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 _PRONOUNCED = re.compile(r"[^\Waeiouy_]{1,2}[aeiou]{1,2}[^\Waeiouy_]{1,2}(?<=\w{4})")
 _LETTER = re.compile(r"[^\W\d_]")
 _DIGIT = re.compile(r"\d")
-_SEPARATORS = re.compile(r"[_]+|(?<=[^\W\d_]{2})-(?=\w)|(?<=\d)-(?=[^\W\d_])|\s+")  # not 2024-01-03, not W-2
-_MARKS = re.compile(r"[<>{}\[\]`|*#\\]+")
-_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z][a-z])")
 _JUNK = WordList(__package__, "placeholders")
 _KINDS = WordList(__package__, "work_kinds")
 _MONTHS = frozenset({"may", "mai", "mar", "mars", "set", "out", "des"})  # that are also small words
@@ -87,16 +84,6 @@ _STREET = re.compile(
     re.IGNORECASE,
 )
 _INGREDIENT = re.compile(r"^\d+(?:[.,/]\d+)?\s?(?:g|kg|ml|cl|dl|l|oz|lbs?|EL|TL|tbsp|tsp|cups?|eggs?|Eier)\b")
-
-
-def name_to_words(stem: str) -> str:
-    """A name split into words: `rental_contract-Miller` is `rental contract Miller`."""
-    return " ".join(_SEPARATORS.sub(" ", _CAMEL.sub(" ", stem)).split())
-
-
-def strip_markup(stem: str) -> str:
-    """A file's name without characters that are markup elsewhere: `<script>alert(1)<` is `script alert(1)`."""
-    return _MARKS.sub(" ", stem).strip()
 
 
 def clean_title(text: str, around: str, site: str = "") -> str:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from chyme.files.name_words import name_to_words
 from chyme.text.word_lists import WordList
-from chyme.understanding.titles.cleanup import is_company, is_junk, name_to_words
+from chyme.understanding.titles.cleanup import is_company, is_junk
 from chyme.understanding.titles.line_roles import is_issuing_body, is_no_title, is_year_or_period
 from chyme.understanding.titles.possible_title import Title, complete_kind
 

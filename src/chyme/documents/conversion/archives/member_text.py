@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from chyme.documents.conversion.archives.members import Member
+from chyme.documents.conversion.archives.members import Member, OutOfReach
+from chyme.documents.conversion.code_blocks import close_code, fence_code
 from chyme.documents.conversion.results import MB, ConversionLimits, ConversionResult, cut_long_runs
 from chyme.errors import DigestError, LimitReached, UnreadableFile
 from chyme.files.container_formats import OLE_MARK
-from chyme.files.extensions import ARCHIVES, kind_by_extension
+from chyme.files.extensions import ARCHIVES, ZIP, kind_by_extension
 from chyme.files.kind_detection import HEAD_BYTES, identify
 from chyme.model import Kind
 from chyme.text.decoding import decode
@@ -29,10 +30,10 @@ def is_worth_unpacking(path: str) -> bool:
     return not any(path.startswith(part) or f"/{part}" in path for part in _SYSTEM_FILES)
 
 
-def read_member(member: Member, room: int, chars: int, limits: ConversionLimits) -> tuple[ConversionResult | None, int]:
-    """The text of a member, or None if it has none; and how many bytes were unpacked.
+def read_member(member: Member, room: int, chars: int, limits: ConversionLimits) -> ConversionResult | None:
+    """The text of a member, or None if it has none.
 
-    Raises the error of its converter, DamagedArchive, or UnreadableFile.
+    Raises the error of its converter, DamagedArchive, OutOfReach, or UnreadableFile.
     """
     assert member.read is not None
     name = member.path.rpartition("/")[2]
@@ -41,16 +42,18 @@ def read_member(member: Member, room: int, chars: int, limits: ConversionLimits)
     if kind in (Kind.TEXT, Kind.URL):
         data = head + member.read(min(room, 4 * chars) - len(head))
         truncated = len(data) > HEAD_BYTES and bool(member.read(1))
-        return _plain_text(data, mime, chars, truncated), len(data)
-    if kind is not Kind.DOCUMENT and not head.startswith(OLE_MARK):
-        return None, len(head)
+        return _plain_text(data, mime, chars, truncated)
+    if mime in ARCHIVES - {ZIP} or (kind is not Kind.DOCUMENT and not head.startswith(OLE_MARK)):
+        return None  # an archive in an archive is only listed
     data = head + (member.read(room + 1 - len(head)) if (member.size or 0) <= room else b"")
     if len(data) > room or (member.size or 0) > room:
-        raise LimitReached(f"{name}: larger than {room // MB:,} MB")
+        if room < MEMBER_BYTES:
+            raise OutOfReach
+        raise LimitReached(f"{name}: larger than {MEMBER_BYTES // MB:,} MB")
     kind, mime = identify(name, data[:HEAD_BYTES], len(data), lambda at, length: data[at : at + length])
     if not data or kind is not Kind.DOCUMENT or mime in ARCHIVES:
-        return None, len(data)  # an archive in an archive is only listed
-    return _convert(name, data, mime, replace(limits, text_chars=chars)), len(data)
+        return None
+    return _convert(name, data, mime, replace(limits, text_chars=chars))
 
 
 def _convert(name: str, data: bytes, mime: str, limits: ConversionLimits) -> ConversionResult:
@@ -71,7 +74,5 @@ def _plain_text(data: bytes, mime: str, chars: int, truncated: bool) -> Conversi
         return None
     if truncated or len(text) > chars:
         text, notes = text[:chars], (*notes, f"only the first {min(len(text), chars):,} characters are kept")
-    if mime not in _READ_AS_WRITTEN:
-        fence = "~~~" if "```" in text else "```"
-        text = f"{fence}\n{text}\n{fence}"
+    text = close_code(text) if mime in _READ_AS_WRITTEN else fence_code(text)
     return ConversionResult(text, notes=notes)

@@ -48,13 +48,13 @@ def is_package(name: str, mime: str) -> bool:
 def open_archive(name: str, stream: BinaryIO, size: int, mime: str, limits: ConversionLimits) -> Iterable[Member]:
     """The members: an iterator where a stream is read once. Raises DamagedArchive, EncryptedArchive."""
     if mime == TAR:
-        return iter(TarReader(ByteStream(stream)))
+        return iter(TarReader(ByteStream(stream, size)))
     if mime in (GZIP, BZIP2, XZ):
         return _unpack_stream(name, stream, size, mime, limits)
     if mime == SEVEN_ZIP:
         from chyme.documents.conversion.archives.seven_zip_reader import SevenZipReader
 
-        return SevenZipReader(stream, size)
+        return SevenZipReader(stream, size, limits.archive_bytes)
     if mime == RAR:
         from chyme.documents.conversion.archives.rar_reader import RarReader
 

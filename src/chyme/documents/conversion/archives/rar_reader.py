@@ -6,10 +6,17 @@ import struct
 from collections.abc import Callable, Iterator
 from typing import BinaryIO
 
-from chyme.documents.conversion.archives.members import DamagedArchive, EncryptedArchive, Member, display_path
+from chyme.documents.conversion.archives.members import (
+    DamagedArchive,
+    EncryptedArchive,
+    Member,
+    check_record_count,
+    display_path,
+)
 
 RAR5 = b"Rar!\x1a\x07\x01\x00"
 HEADER_BYTES = 128 * 1024
+_LONGEST_NUMBER = 10
 PACKED = "packed by RAR, which is not read here"
 _FILE5, _ENCRYPTION5, _END5 = 2, 4, 5
 _MAIN4, _FILE4, _END4 = 0x73, 0x74, 0x7B
@@ -27,10 +34,14 @@ class RarReader:
     def __iter__(self) -> Iterator[Member]:
         position = 8 if self._is_rar5 else 7
         read_block = self._block5 if self._is_rar5 else self._block4
+        others = 0
         while position < self._size:
             following, member = read_block(position)
             if member is not None:
                 yield member
+            else:
+                others += 1
+                check_record_count(others)
             if following is None:
                 return
             if following <= position:
@@ -38,9 +49,11 @@ class RarReader:
             position = following
 
     def _block5(self, position: int) -> tuple[int | None, Member | None]:
-        fields = _Fields(self._read_at(position + 4, HEADER_BYTES))
+        fields = _Fields(self._read_at(position + 4, _LONGEST_NUMBER))
         length = fields.number()
-        header_end = position + 4 + fields.position + length
+        header_start = position + 4 + fields.position
+        header_end = header_start + length
+        fields = _Fields(self._read_at(header_start, min(length, HEADER_BYTES)))
         sort, flags = fields.number(), fields.number()
         extra = fields.number() if flags & 1 else 0
         packed = fields.number() if flags & 2 else 0
@@ -63,10 +76,11 @@ class RarReader:
         return following, self._member(path, size, is_encrypted, method == 0, header_end, packed)
 
     def _block4(self, position: int) -> tuple[int | None, Member | None]:
-        header = self._read_at(position, HEADER_BYTES)
+        header = self._read_at(position, 7)
         if len(header) < 7:
             return None, None
         sort, flags, length = header[2], *struct.unpack_from("<HH", header, 3)
+        header += self._read_at(position + 7, max(length, 40) - 7)
         if sort == _MAIN4 and flags & 0x80:
             raise EncryptedArchive
         if sort == _END4:
@@ -96,13 +110,18 @@ class RarReader:
 
         def read(count: int) -> bytes:
             nonlocal position
-            data = self._read_at(position, min(count, end - position))
+            wanted = max(0, min(count, end - position))
+            data = self._read_at(position, wanted)
+            if len(data) < wanted:
+                raise DamagedArchive
             position += len(data)
             return data
 
         return read
 
     def _read_at(self, position: int, length: int) -> bytes:
+        if position >= self._size or length <= 0:
+            return b""
         self._stream.seek(position)
         return self._stream.read(length)
 

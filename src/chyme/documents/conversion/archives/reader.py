@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -11,18 +12,25 @@ from typing import BinaryIO
 
 from chyme.documents.conversion.archives.crash_marks import CrashMarks
 from chyme.documents.conversion.archives.member_text import MEMBER_BYTES, is_worth_unpacking, read_member
-from chyme.documents.conversion.archives.members import DamagedArchive, EncryptedArchive, Member, UnpackLimit
+from chyme.documents.conversion.archives.members import (
+    DamagedArchive,
+    EncryptedArchive,
+    Member,
+    OutOfReach,
+    UnpackLimit,
+    path_in_markdown,
+)
 from chyme.documents.conversion.archives.opening import is_package, open_archive, type_name
-from chyme.documents.conversion.numbered_parts import one_line
+from chyme.documents.conversion.numbered_parts import one_line, title_from_name
 from chyme.documents.conversion.results import (
     ConversionLimits,
     ConversionResult,
     broken_file_error,
     encrypted_file_error,
+    truncate,
 )
 from chyme.documents.conversion.zip_packages import ALWAYS_ALLOWED_BYTES
 from chyme.errors import DigestError, UnreadableFile
-from chyme.files.machine_names import without_extension
 from chyme.model import Place
 from chyme.text.display import format_size
 
@@ -81,7 +89,7 @@ def convert_archive(
             raise broken_file_error(name, what) from error
         contents.notes.append("the archive is damaged or incomplete; what is listed could be read")
         contents.is_cut = True
-    return _join(name, what, contents, limits)
+    return truncate(_join(name, what, contents, limits), limits.text_chars)
 
 
 def _check_claims(
@@ -90,14 +98,28 @@ def _check_claims(
     """The members, and why they must not be unpacked, as far as a directory tells it before anything is unpacked."""
     if isinstance(members, Iterator):
         return members, None  # of a stream, which checks itself
-    listed = list(islice(members, limits.archive_entries + 1))
+    listed: deque[Member] = deque()
+    end: Exception | None = None
+    try:
+        listed.extend(islice(members, limits.archive_entries + 1))
+    except (DamagedArchive, UnpackLimit) as error:
+        end = error
     unpacked = sum(member.size or 0 for member in listed)
+    refusal = None
     if unpacked > ALWAYS_ALLOWED_BYTES and unpacked > size * limits.archive_ratio:
-        return listed, (
+        refusal = (
             f"it unpacks to more than {limits.archive_ratio} times its size, like a bomb, so its files are only "
             "listed; raise archive_ratio if you trust it"
         )
-    return listed, None
+    return _hand_out(listed, end), refusal
+
+
+def _hand_out(listed: deque[Member], end: Exception | None) -> Iterator[Member]:
+    """The members one by one, then the error that ended the directory. What one unpacked is released with it."""
+    while listed:
+        yield listed.popleft()
+    if end is not None:
+        raise end
 
 
 def _collect(
@@ -148,12 +170,14 @@ class _MemberReader:
             return "not read: its reader crashed or took too long"
         try:
             with self.marks.mark(number):
-                result, count = read_member(member, room, chars, limits)
+                result = read_member(replace(member, read=self._counted(member.read)), room, chars, limits)
+        except OutOfReach:
+            contents.not_reached += 1
+            return ""
         except DamagedArchive:
             return "not read: damaged"
         except DigestError as error:
             return f"not read: {_reason(error, member)}"
-        self.bytes_read += count
         if result is None:
             return ""
         contents.notes += [f"{member.path}: {note}" for note in result.notes]
@@ -161,6 +185,16 @@ class _MemberReader:
             contents.texts.append((member.path, result))
             contents.length += len(result.markdown)
         return "" if result.markdown else "it has no text"
+
+    def _counted(self, read: Callable[[int], bytes]) -> Callable[[int], bytes]:
+        """Unpacks as before and counts, also what is thrown away because of an error."""
+
+        def read_on(count: int) -> bytes:
+            data = read(count)
+            self.bytes_read += len(data)
+            return data
+
+        return read_on
 
 
 def _reason(error: DigestError, member: Member) -> str:
@@ -172,11 +206,11 @@ def _reason(error: DigestError, member: Member) -> str:
 
 def _line(member: Member, remark: str) -> str:
     size = f", {format_size(member.size)}" if member.size is not None else ""
-    return f"- {member.path or '(without a name)'}{size}" + (f" ({remark})" if remark else "")
+    return f"- {path_in_markdown(member.path) or '(without a name)'}{size}" + (f" ({remark})" if remark else "")
 
 
 def _join(name: str, what: str, contents: _Contents, limits: ConversionLimits) -> ConversionResult:
-    title = one_line(without_extension(name)) or name
+    title = title_from_name(name)
     count = len(contents.lines)
     more = "more than " if contents.is_cut else ""
     intro = f"{_article(what)} {what} with {more}{count:,} {'file' if count == 1 else 'files'}"
@@ -187,7 +221,7 @@ def _join(name: str, what: str, contents: _Contents, limits: ConversionLimits) -
     for path, result in contents.texts:
         heading = one_line(path)
         start = length + 2
-        beginning = f"## {heading}\n\n"
+        beginning = f"## {path_in_markdown(heading)}\n\n"
         texts.append(beginning + result.markdown)
         length = start + len(texts[-1])
         places += _member_places(result.places, (start, start + len(beginning), length), heading)

@@ -9,7 +9,13 @@ import zlib
 from collections.abc import Callable, Iterator
 from typing import BinaryIO
 
-from chyme.documents.conversion.archives.members import DamagedArchive, EncryptedArchive, Member, display_path
+from chyme.documents.conversion.archives.members import (
+    DamagedArchive,
+    EncryptedArchive,
+    Member,
+    OutOfReach,
+    display_path,
+)
 from chyme.documents.conversion.archives.seven_zip_header import (
     LARGEST_HEADER,
     Coder,
@@ -19,6 +25,7 @@ from chyme.documents.conversion.archives.seven_zip_header import (
 )
 from chyme.documents.conversion.archives.unpacking import (
     CHUNK,
+    LARGEST_WINDOW,
     Decoder,
     Inflater,
     lzma1_filter,
@@ -34,11 +41,12 @@ _FILTERS = {b"\x03\x03\x01\x03": lzma.FILTER_X86, b"\x04": lzma.FILTER_X86, _DEL
 
 
 class SevenZipReader:
-    """The files of a 7z archive."""
+    """The files of a 7z archive. `reach` is how much may be unpacked only to get to a file further on."""
 
-    def __init__(self, stream: BinaryIO, size: int) -> None:
+    def __init__(self, stream: BinaryIO, size: int, reach: int) -> None:
         self._stream = stream
         self._size = size
+        self._reach = reach
         self._folders, self._entries = read_header(self._first_header(), self._unpack_header)
         self.count = len(self._entries)
 
@@ -48,7 +56,7 @@ class SevenZipReader:
             if entry.folder is not None and entry.folder != folder_number:
                 folder = self._folders[entry.folder]
                 folder_number, position, remark = entry.folder, 0, refusal(folder.coders)
-                stream = None if remark else _FolderStream(self._stream, folder, self._size)
+                stream = None if remark else _FolderStream(self._stream, folder, self._size, self._reach)
             if not entry.is_directory:
                 yield self._member(entry, stream, remark, position)
             position += entry.size
@@ -81,7 +89,7 @@ class SevenZipReader:
             raise EncryptedArchive
         if remark:
             raise DamagedArchive
-        return _FolderStream(self._stream, folder, self._size).read(0, size)
+        return _FolderStream(self._stream, folder, self._size, self._reach).read(0, size)
 
 
 def refusal(coders: tuple[Coder, ...]) -> str:
@@ -93,7 +101,7 @@ def refusal(coders: tuple[Coder, ...]) -> str:
     main = [method for method in methods if method in known]
     is_chain = len(main) == 1 and all(method in known or method in _FILTERS for method in methods)
     if is_chain and all(coder.is_simple for coder in coders) and (len(methods) == 1 or main[0] in (_LZMA1, _LZMA2)):
-        return ""
+        return "packed with more memory than is given here" if _window(coders) > LARGEST_WINDOW else ""
     return "packed in a way that is not read here"
 
 
@@ -111,19 +119,23 @@ def _read_on(stream: _FolderStream, start: int, size: int) -> Callable[[int], by
 
 
 class _FolderStream:
-    """The unpacked bytes of a folder, read forwards."""
+    """The unpacked bytes of a folder, read forwards. Nothing is allocated before the first byte is asked for."""
 
-    def __init__(self, stream: BinaryIO, folder: Folder, size: int) -> None:
+    def __init__(self, stream: BinaryIO, folder: Folder, size: int, reach: int) -> None:
         self._stream = stream
         self._packed = SIGNATURE_HEADER + folder.start
         self._end = min(self._packed + folder.packed_size, size)
-        self._decoder = _decoder(folder.coders) if folder.coders[0].method != _COPY else None
+        self._coders = folder.coders
+        self._decoder: Decoder | None = None
+        self._reach = reach
         self._left = folder.unpacked_size
         self._position = 0
         self._ready = b""
 
     def read(self, position: int, count: int) -> bytes:
-        """So many bytes from this position on, which is not before the last one."""
+        """So many bytes from this position on, which is not before the last one. Raises OutOfReach."""
+        if position - self._position > self._reach:
+            raise OutOfReach
         parts: list[bytes] = []
         while count > 0:
             if not self._ready:
@@ -140,13 +152,17 @@ class _FolderStream:
         return b"".join(parts)
 
     def _next_chunk(self) -> bytes:
+        if self._decoder is None and self._coders[0].method != _COPY:
+            self._decoder = _decoder(self._coders)
         chunk = (unpack(self._decoder, self._read_packed) if self._decoder else self._read_packed())[: self._left]
         self._left -= len(chunk)
         return chunk
 
     def _read_packed(self) -> bytes:
+        if self._packed >= self._end:
+            return b""
         self._stream.seek(self._packed)
-        data = self._stream.read(max(0, min(CHUNK, self._end - self._packed)))
+        data = self._stream.read(min(CHUNK, self._end - self._packed))
         self._packed += len(data)
         return data
 
@@ -170,6 +186,16 @@ def _decoder(coders: tuple[Coder, ...]) -> Decoder:
         else:
             main.append({"id": lzma.FILTER_LZMA2, "dict_size": _lzma2_window(coder.properties)})
     return raw_decoder(filters + main)
+
+
+def _window(coders: tuple[Coder, ...]) -> int:
+    """The memory that unpacking needs; 0 if it is small, or the archive does not tell it."""
+    for coder in coders:
+        if coder.method == _LZMA2 and coder.properties and coder.properties[0] <= 40:
+            return _lzma2_window(coder.properties)
+        if coder.method == _LZMA1 and len(coder.properties) >= 5:
+            return int(lzma1_filter(coder.properties)["dict_size"])
+    return 0
 
 
 def _lzma2_window(properties: bytes) -> int:

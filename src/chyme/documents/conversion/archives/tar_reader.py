@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from chyme.documents.conversion.archives.members import DamagedArchive, Member, display_path
+from chyme.documents.conversion.archives.members import DamagedArchive, Member, check_record_count, display_path
 from chyme.documents.conversion.archives.unpacking import ByteStream
 
 BLOCK = 512
@@ -22,27 +22,32 @@ class TarReader:
         self._extended: dict[bytes, bytes] = {}
 
     def __iter__(self) -> Iterator[Member]:
+        passed = 0
         while header := self._stream.read(BLOCK):
+            passed += 1
+            check_record_count(passed)
             if header.count(0) == BLOCK and len(header) == BLOCK:
                 return
             if not is_tar_header(header):
                 raise DamagedArchive
             sort = header[156:157]
             size = self._size_of(header)
-            padded = -(-size // BLOCK) * BLOCK
             if sort in (b"L", b"K", b"x", b"g", b"X"):
-                self._remember(sort, size, padded)
+                self._remember(sort, size)
                 continue
-            end = self._stream.position + (padded if sort not in (b"1", b"2", b"3", b"4", b"5", b"6") else 0)
-            path = self._path_of(header)
+            content = size if sort not in (b"1", b"2", b"3", b"4", b"5", b"6") else 0
+            end = self._stream.position + content
+            path, is_sparse = self._path_of(header), self._is_sparse()
             self._long_name, self._extended = None, {}
             if sort != b"5" and not path.endswith("/"):
-                remark = _REMARKS.get(sort, "")
+                remark = _REMARKS[b"S"] if is_sparse else _REMARKS.get(sort, "")
                 if remark:
                     yield Member(path, size, remark)
                 else:
-                    yield Member(path, size, read=self._read_on(self._stream.position + size))
+                    passed -= 1
+                    yield Member(path, size, read=self._read_on(end))
             self._stream.skip(end - self._stream.position)
+            self._stream.read(-content % BLOCK)  # zeros that may be missing at the archive's end
 
     def _read_on(self, end: int) -> Callable[[int], bytes]:
         def read(count: int) -> bytes:
@@ -54,11 +59,11 @@ class TarReader:
 
         return read
 
-    def _remember(self, sort: bytes, size: int, padded: int) -> None:
+    def _remember(self, sort: bytes, size: int) -> None:
         """Keep a long name or extended header for the file that follows."""
         most = EXTENDED_HEADER if sort in (b"x", b"X") else LONG_NAME
         data = self._stream.read(min(size, most))
-        self._stream.skip(padded - len(data))
+        self._stream.skip(size - len(data) + -size % BLOCK)
         if sort == b"L":
             self._long_name = data.rstrip(b"\0")
         elif sort in (b"x", b"X"):
@@ -71,8 +76,12 @@ class TarReader:
             raise DamagedArchive
         return size
 
+    def _is_sparse(self) -> bool:
+        """Whether the bytes that follow are a map of pieces, as GNU tar keeps files with holes."""
+        return any(key.startswith(b"GNU.sparse.") for key in self._extended)
+
     def _path_of(self, header: bytes) -> str:
-        name = self._extended.get(b"path") or self._long_name
+        name = self._extended.get(b"GNU.sparse.name") or self._extended.get(b"path") or self._long_name
         if name is None:
             name = header[:100].split(b"\0", 1)[0]
             prefix = header[345:500].split(b"\0", 1)[0] if header[257:263] == b"ustar\0" else b""

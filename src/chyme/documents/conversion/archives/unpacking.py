@@ -99,8 +99,9 @@ def unpack(decoder: Decoder, read_packed: Callable[[], bytes]) -> bytes:
 class ByteStream:
     """Reads on, counts, and skips. Subclasses unpack."""
 
-    def __init__(self, stream: BinaryIO) -> None:
+    def __init__(self, stream: BinaryIO, size: int) -> None:
         self._stream = stream
+        self._size = size
         self.position = 0
 
     def read(self, count: int) -> bytes:
@@ -110,22 +111,24 @@ class ByteStream:
         return data
 
     def skip(self, count: int) -> None:
-        """Go on without reading."""
-        if count > 0:
-            self._stream.seek(count, 1)
-            self.position += count
+        """Go on without reading. Raises DamagedArchive if there are not so many bytes."""
+        if count <= 0:
+            return
+        if count > self._size - self.position:
+            raise DamagedArchive
+        self._stream.seek(count, 1)
+        self.position += count
 
 
 class UnpackedStream(ByteStream):
     """The bytes in a gzip, bzip2 or xz file. Raises UnpackLimit like a bomb would, DamagedArchive at a broken place."""
 
     def __init__(self, stream: BinaryIO, mime: str, size: int, limits: ConversionLimits) -> None:
-        super().__init__(stream)
+        super().__init__(stream, size)
         self._new_decoder = _DECODERS[mime]
         self._decoder = self._new_decoder()
         self._ready = bytearray()
         self._unpacked = 0
-        self._size = size
         self._limits = limits
 
     def read(self, count: int) -> bytes:
@@ -139,7 +142,10 @@ class UnpackedStream(ByteStream):
         return data
 
     def skip(self, count: int) -> None:
-        while count > 0 and (data := self.read(min(count, CHUNK))):
+        while count > 0:
+            data = self.read(min(count, CHUNK))
+            if not data:
+                raise DamagedArchive
             count -= len(data)
 
     def _next_chunk(self) -> bytes:

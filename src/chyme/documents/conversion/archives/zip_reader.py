@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import BinaryIO
 
-from chyme.documents.conversion.archives.members import DamagedArchive, Member, display_path
+from chyme.documents.conversion.archives.members import DamagedArchive, Member, check_record_count, display_path
 from chyme.documents.conversion.archives.unpacking import CHUNK, Decoder, Inflater, lzma_decoder, unpack
 
 TAIL = 22 + 65_535
@@ -38,8 +38,11 @@ class ZipReader:
         self._start, self._length, self.count, self._shift = _find_directory(stream, size)
 
     def __iter__(self) -> Iterator[Member]:
+        folders = 0
         for entry in self._entries():
             if entry.path.endswith("/"):
+                folders += 1
+                check_record_count(folders)
                 continue
             remark = "encrypted" if entry.flags & _ENCRYPTED else "a link" if entry.is_link else ""
             if remark:
@@ -54,9 +57,7 @@ class ZipReader:
         while position + 46 <= end:
             header = self._read_at(position, 46)
             if header[:4] != b"PK\x01\x02" or len(header) < 46:
-                if position == self._start:
-                    raise DamagedArchive
-                return
+                raise DamagedArchive
             flags, method = struct.unpack_from("<HH", header, 8)
             crc, packed, size, name_length, extra_length, comment_length = struct.unpack_from("<IIIHHH", header, 16)
             attributes, offset = struct.unpack_from("<II", header, 38)
@@ -117,7 +118,7 @@ class ZipReader:
             yield chunk
 
     def _read_at(self, position: int, length: int) -> bytes:
-        if position < 0 or length <= 0:
+        if not 0 <= position < self._size or length <= 0:
             return b""
         self._stream.seek(position)
         return self._stream.read(length)
