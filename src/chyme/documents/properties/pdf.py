@@ -33,7 +33,7 @@ def pdf_properties(stream: BinaryIO, size: int) -> Properties:
     try:
         info = {name: document.get_metadata_value(name)[:10_000] for name in document.METADATA_KEYS}
         language = _language(document)
-        front = _front_lines(document)
+        front, pages = _front_lines(document), len(document)
     finally:
         document.close()
     xmp = b"" if info["Title"].strip() and info["CreationDate"] else _find_xmp_packet(stream, size)
@@ -50,7 +50,7 @@ def pdf_properties(stream: BinaryIO, size: int) -> Properties:
         modified=_to_iso_date(info["ModDate"]),
         language=language,
     )
-    return replace(properties, front=front)
+    return replace(properties, front=front, pages=pages)
 
 
 def _front_lines(document: pypdfium2.PdfDocument) -> tuple[SizedLine, ...]:

@@ -33,6 +33,9 @@ class Properties:
     modified: str | None = None
     language: str | None = None  # as in `en`
     front: tuple[SizedLine, ...] = ()  # the lines of a PDF's first page, with their sizes
+    pages: int = 0  # of a PDF
+    pictures: int = 0  # inside an office document
+    files: int = 0  # embedded in an office document
 
 
 Reader = Callable[[BinaryIO, int], Properties]  # the file, its size

@@ -14,24 +14,26 @@ _HEAD = 20_000  # characters in which amounts and names are looked for
 _NAME_LENGTH = 60
 _CODE = r"(?:USD|EUR|GBP|CHF|CAD|AUD|JPY|SEK|NOK|DKK|PLN|INR|CNY|BRL|MXN)"
 _AMOUNT = re.compile(
-    rf"(?P<before>[$€£¥]|US\$|\b{_CODE}\b)?\s?(?P<number>(?<![\d.,-])\d{{1,3}}(?:[.,' ]\d{{3}}){{0,3}}[.,]\d\d|\d{{1,7}}[.,]\d\d"
-    rf"|(?<=[$€£¥])\d{{1,7}})(?![\d%]|[.,]\d|\s?%)\s?(?P<after>€|\b{_CODE}\b)?"
+    rf"(?P<before>[$€£¥]|US\$|\b{_CODE}\b)?\s?"
+    rf"(?P<number>(?<![\d.,-])\d{{1,3}}(?:[.,' ]\d{{3}}){{0,3}}[.,]\d\d|\d{{1,7}}[.,]\d\d|(?<=[$€£¥])\d{{1,7}})"
+    rf"(?![\d%]|[.,]\d|\s?%)\s?(?P<after>€|\b{_CODE}\b)?(?!\s*(?:zzgl|plus\b|excl|netto\b|hors|ex\.? vat))"
 )
 _CURRENCY = re.compile(rf"[$€£¥]|\b{_CODE}\b")
 # What is to be paid, the surest name of it first. A sum of parts and a tax are no total.
 _TOTALS = tuple(
     re.compile(rf"(?<![\w-])(?:{names})\b(?! (?:sales )?(?:tax|vat))", re.IGNORECASE)
     for names in (
-        r"(?:total )?amount due|balance due|total due|amount payable|total payable|grand total|invoice total|total amount"
-        r"|rechnungsbetrag|gesamtbetrag|endbetrag|zahlbetrag|zu zahlen(?:der betrag)?|net à payer|total ttc|montant total"
-        r"|total a pagar|importe total|totale (?:fattura|da pagare)|te betalen|totaalbedrag|total geral|valor total",
+        r"(?:total )?amount due|balance due|total due|(?:amount|total) payable|grand total|invoice total|total amount"
+        r"|rechnungsbetrag|gesamtbetrag|endbetrag|zahlbetrag|zu zahlen(?:der betrag)?|net à payer|total ttc"
+        r"|montant total|total a pagar|importe total|totale (?:fattura|da pagare)|te betalen|totaalbedrag|total geral"
+        r"|valor total",
         r"total|summe|gesamt|gesamtsumme|totale|totaal",
     )
 )
 _AFTER_LABEL = 60  # characters after such a name in which its amount is
 _TO = re.compile(
-    r"^\W{0,4}(?:bill(?:ed)? to|invoiced? to|sold to|customer(?: name)?|client|rechnung an|rechnungsempfänger|kunde|facturé à"
-    r"|facturar a|cliente|intestatario|factuur aan)\W{0,6}[ \t]*\n?[ \t]*\W{0,4}([^\W\d_][^\n|*:]{2,60})",
+    r"^\W{0,4}(?:bill(?:ed)? to|invoiced? to|sold to|customer(?: name)?|client|rechnung an|rechnungsempfänger|kunde"
+    r"|facturé à|facturar a|cliente|intestatario|factuur aan)\W{0,6}[ \t]*\n?[ \t]*\W{0,4}([^\W\d_][^\n|*:]{2,60})",
     re.IGNORECASE | re.MULTILINE,
 )
 _FIELD_NAME = re.compile(

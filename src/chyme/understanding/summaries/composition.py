@@ -183,6 +183,7 @@ def describe_remainder(source: SourceText, facts: DocumentFacts) -> Composed | N
     """`A document that says only “Hidden text”.` What can be told of a text that says no more than its title."""
     form, known = name_kind(facts), f"{name_sender(facts.sender)}{name_day(facts.day)}"
     blocks = [block.text for block in source.blocks if block.sort is not BlockType.MENU]
+    blocks = blocks or [block.text for block in source.blocks]
     told = [text for text in blocks[:_SAID_BLOCKS] if not has_refused_phrase(text)] or blocks[:_SAID_BLOCKS]
     line = " · ".join(dict.fromkeys(told)) or " ".join(_PICTURE.sub("", source.text[:1_000]).split())
     if not any(map(str.isalnum, line)) and (not line or _RULE.fullmatch(line)):
@@ -203,9 +204,18 @@ def _says(form: str) -> str:
     return "says" if form.startswith(("A ", "An ")) else "say"
 
 
-def describe_empty(mime: str) -> str:
-    """`A presentation without text.`"""
-    return f"{name_kind(DocumentFacts(mime=mime))} without text."
+def describe_empty(mime: str, pages: int = 0, pictures: int = 0, files: int = 0) -> str:
+    """`A document of 2 pages without text.`, `A presentation with 3 pictures and no text.`"""
+    held = [
+        f"{count} {name}{'s' if count > 1 else ''}"
+        for count, name in ((pictures, "picture"), (files, "embedded file"))
+        if count
+    ]
+    form = name_kind(DocumentFacts(mime=mime))
+    if held:
+        return f"{form} with {' and '.join(held)}, and no text."
+    length = f" of {pages} page{'s' if pages > 1 else ''}" if pages else ""
+    return f"{form}{length} without text."
 
 
 def part_names(source: SourceText, facts: DocumentFacts) -> list[str]:

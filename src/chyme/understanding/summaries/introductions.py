@@ -5,7 +5,7 @@ from __future__ import annotations
 from chyme.text.function_words import empty_words
 from chyme.text.sentences import terms_of
 from chyme.understanding.summaries.facts import DocumentFacts
-from chyme.understanding.summaries.wording import name_author, name_kind, name_subject
+from chyme.understanding.summaries.wording import name_author, name_day, name_kind, name_subject
 
 MAX_INTRODUCED = 360  # characters of both together
 _KNOWN_SHARE = 0.3  # of the title's words that a sentence has if it speaks of the title's subject
@@ -17,12 +17,23 @@ def introduce(sentence: str, facts: DocumentFacts) -> str:
 
     A sentence that speaks of the title's subject stays as it is.
     """
-    if not facts.title or not facts.is_named or speaks_of_title(sentence, facts):
-        return sentence
+    head = "" if facts.kind != "letter" and speaks_of_title(sentence, facts) else _name_document(facts)
+    introduced = f"{head}: {sentence}"
+    return introduced if head and len(introduced) <= MAX_INTRODUCED else sentence
+
+
+def _name_document(facts: DocumentFacts) -> str:
+    """What the document is, with its title, its sender or its author; empty if that would say nothing."""
+    title = facts.title if facts.title and facts.is_named else ""
+    if facts.kind == "cv":
+        return f"A CV of {title}" if title else ""
+    if facts.kind == "letter" and facts.sender:
+        return f"A letter from {facts.sender}{name_day(facts.day)}"
+    if not title or facts.kind == "letter":
+        return ""
     subject = name_subject(facts, facts.kind)
     author = name_author(facts.author) if facts.kind == "book" else ""
-    introduced = f"{name_kind(facts)}{author}{subject}: {sentence}"
-    return introduced if subject and len(introduced) <= MAX_INTRODUCED else sentence
+    return f"{name_kind(facts)}{author}{subject}" if subject else ""
 
 
 def speaks_of_title(sentence: str, facts: DocumentFacts) -> bool:

@@ -44,6 +44,8 @@ _CLOSING = re.compile(
 )
 _SURNAME_FIRST = re.compile(r"^([^\d,@]{2,30}), (?!(?:Inc|Ltd|LLC|GmbH|Corp|Co|Jr|Sr|PhD|MD)\b)([^\d,@]{2,30})$")
 _SUBJECT_LINE = re.compile(r"^(?:\*\*)?Subject(?:\*\*)?:(?:\*\*)?[ \t]*(\S[^\n]{0,200})", re.MULTILINE)
+_SUBJECT_HEADING = re.compile(r"^## +(\S[^\n]{0,200})\n\s{0,9}\*\*(?:From|To|Date)\b", re.MULTILINE)
+_MAILBOX, _MAX_MAILBOX_HEAD = re.compile(r"^A mailbox with (\d{1,9}) e-mails?\.", re.MULTILINE), 2_000
 _REPLIES = re.compile(r"^(?:(?:re|aw|fwd?|wg|antw|rv|tr|sv|vs)\s*(?:\[\d+\])?\s*[:：]\s*)+", re.IGNORECASE)
 
 
@@ -61,8 +63,9 @@ def describe_mail(whole: str, mime: str, sentence: str = "") -> Composed | None:
     """`An e-mail from Ada Winter to Jürgen Brandt about “Window repair”: The glazier comes on Monday.`"""
     if mime == MAILBOX:
         subjects = subjects_of(whole)
-        names = tuple(dict.fromkeys(subjects))
-        count = f"{len(subjects)} e-mail{'s' if len(subjects) > 1 else ''}"
+        names, stated = tuple(dict.fromkeys(subjects)), _MAILBOX.search(whole[:_MAX_MAILBOX_HEAD])
+        number = int(stated[1]) if stated else len(subjects)
+        count = f"{number} e-mail{'s' if number > 1 else ''}"
         return Composed(f"A mailbox of {count}: {join_names(names, '; ')}.", 0.6) if names else None
     header = read_header(whole)
     if mime not in MAILS or not (header.sender or header.subject):
@@ -113,7 +116,8 @@ def read_header(text: str) -> MailHeader:
 
 def subjects_of(mailbox: str) -> tuple[str, ...]:
     """The subjects of the mails of a mailbox, one for each mail, without `Re:`."""
-    return tuple(_REPLIES.sub("", match.strip()) for match in _SUBJECT_LINE.findall(mailbox))
+    found = _SUBJECT_HEADING.findall(mailbox) or _SUBJECT_LINE.findall(mailbox)
+    return tuple(filter(None, (_REPLIES.sub("", match.strip()) for match in found)))
 
 
 def written_text(text: str) -> str:

@@ -39,13 +39,15 @@ _GREETING = re.compile(
 )
 
 
+# What leads over from the sentence before to one that says what a paper does: "To this end, we propose …".
 _TRANSITION = re.compile(
-    r"^(?:[A-Z][a-z]+ing (?:on |upon )?(?:this|these|that|those)\b[^,]{0,60}|Motivated by [^,]{2,60}|Based on (?:this|these)\b[^,]{0,60}"
-    r"|To (?:this end|that end|do so|(?:address|overcome|solve|tackle|close|fill|bridge|remedy) (?:this|these|that|those)\b[^,]{0,60})"
-    r"|In this (?:context|regard|light)|Therefore|Thus|However|Hence|Accordingly|Also|Finally|Moreover|Furthermore|In addition"
-    r"|Additionally|In contrast|Consequently|Instead)(?:,\s+(?:and )?|(?<=Also)\s+)"
-    r"(?=(?:(?:in|with) this (?:paper|work|study|article|thesis|report),? )?(?:we|I|this (?:paper|work|study|article|thesis|report))"
-    r" (?:\w+ly )?[a-z]+)"
+    r"^(?:[A-Z][a-z]+ing (?:on |upon )?(?:this|these|that|those)\b[^,]{0,60}|Motivated by [^,]{2,60}"
+    r"|Based on (?:this|these)\b[^,]{0,60}|In this (?:context|regard|light)"
+    r"|To (?:this end|that end|do so|(?:address|overcome|solve|tackle|close|fill) (?:this|these|that)\b[^,]{0,60})"
+    r"|Therefore|Thus|However|Hence|Accordingly|Also|Finally|Moreover|Furthermore|In addition|Additionally|In contrast"
+    r"|Consequently|Instead)(?:,\s+(?:and )?|(?<=Also)\s+)"
+    r"(?=(?:(?:in|with) this (?:paper|work|study|article|thesis|report),? )?"
+    r"(?:we|I|this (?:paper|work|study|article|thesis|report)) (?:\w+ly )?[a-z]+)"
 )
 _ASKS_AFTER = re.compile(r"^([^:?]{40,}):\s[^?]{3,120}\?$")
 
@@ -56,7 +58,7 @@ def strip_question(sentence: str) -> str:
 
 
 def strip_marks(sentence: str) -> str:
-    """The sentence without what stands before it: a paragraph's number, a dateline, a greeting, a label, a transition."""
+    """The sentence without what stands before it: a number, a dateline, a greeting, a label, a transition."""
     plain = strip_question(sentence)
     for mark in (_PARAGRAPH_MARK, _DATELINE, _GREETING, _LABEL, _BYLINE, _TRANSITION):
         plain = mark.sub("", plain, count=1)
