@@ -51,7 +51,7 @@ from chyme.understanding.summaries.spoken_text import (
     spoken_lines,
     strip_fillers,
 )
-from chyme.understanding.summaries.stories import describe_story
+from chyme.understanding.summaries.stories import describe_story, is_story
 from chyme.understanding.summaries.tables import describe_delimited, describe_tables
 from chyme.understanding.summaries.weighing import purpose_weight, weigh_sentences
 from chyme.understanding.summaries.word_positions import find_words
@@ -110,7 +110,9 @@ def _choose_by_strength(
 ) -> SummarySentence | None:
     """A strong sentence, a good description, a sentence that is only usable, a plain description: the first of them."""
     is_quotable = _is_quotable(source, facts, found or ("", 0.0))
-    if found and found[1] >= _STRONG and (facts.kind != "book" or names_document(found[0])) and not is_quotable:
+    is_told = found and not purpose_weight(found[0]) and facts.kind in ("", "book") and is_story(source.text)
+    is_said = found and (facts.kind != "book" or names_document(found[0]))
+    if found and found[1] >= _STRONG and is_said and not (is_told or is_quotable):
         return _quoted(*found, facts)
     parts = part_names(source, facts)
     has_parts = len(parts) >= _MIN_PARTS and (len(source.whole) > _LONG or facts.kind == "book")

@@ -16,7 +16,7 @@ _CODE = r"(?:USD|EUR|GBP|CHF|CAD|AUD|JPY|SEK|NOK|DKK|PLN|INR|CNY|BRL|MXN)"
 _AMOUNT = re.compile(
     rf"(?P<before>[$€£¥]|US\$|\b{_CODE}\b)?\s?"
     rf"(?P<number>(?<![\d.,-])\d{{1,3}}(?:[.,' ]\d{{3}}){{0,3}}[.,]\d\d|\d{{1,7}}[.,]\d\d|(?<=[$€£¥])\d{{1,7}})"
-    rf"(?![\d%]|[.,]\d|\s?%)\s?(?P<after>€|\b{_CODE}\b)?(?!\s*(?:zzgl|plus\b|excl|netto\b|hors|ex\.? vat))"
+    rf"(?![\d%]|[.,]\d|\s?%)\s?(?P<after>€|\b{_CODE}\b)?"
 )
 _CURRENCY = re.compile(rf"[$€£¥]|\b{_CODE}\b")
 # What is to be paid, the surest name of it first. A sum of parts and a tax are no total.
@@ -30,6 +30,7 @@ _TOTALS = tuple(
         r"total|summe|gesamt|gesamtsumme|totale|totaal",
     )
 )
+_NET = re.compile(r"\W{0,12}(?:zzgl|plus\b|excl|netto\b|hors\b|ex\.? vat)", re.IGNORECASE)  # a tax comes on top of it
 _AFTER_LABEL = 60  # characters after such a name in which its amount is
 _TO = re.compile(
     r"^\W{0,4}(?:bill(?:ed)? to|invoiced? to|sold to|customer(?: name)?|client|rechnung an|rechnungsempfänger|kunde"
@@ -76,7 +77,9 @@ def _amount_after(text: str, start: int) -> tuple[str, str, str] | None:
         amounts = list(_AMOUNT.finditer(line))
         if amounts:
             last = amounts[-1]
-            return last["before"] or "", last["number"], last["after"] or ""
+            is_net = _NET.match(text, start + last.end())
+            return None if is_net else (last["before"] or "", last["number"], last["after"] or "")
+        start += len(line) + 1
     return None
 
 

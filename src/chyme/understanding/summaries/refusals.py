@@ -28,7 +28,7 @@ _SALUTATION = re.compile(
 _NO_SENTENCE = re.compile(
     r"^[\[{=<|\\@#/&]|-{4,}|={4,}|<<<|>>>|_{3,}|\.{4,}|…{2,}|\]\(|https?://|www\.|\\[a-z]+[{\\]|[{}]|::|\(\)|=>|\);|//"
     r"|\S+=\S+|\s--?[a-z]+\b(?= \S)|[☐☑☒□■]|\[[ xX]?\]|[©∈⊆∩∅⇔∀∃∑∫≤≥≈√∞\ufffd\ue000-\uf8ff]|=[0-9A-F]{2}\b"
-    r"|\b[a-z]+_[a-z_]+\(|x000d|\^|\$\\|\\$"
+    r"|\b[a-z]+_[a-z_]+\(|\b(?:and|or|by|for|of|the|to|with) [,.]|x000d|\^|\$\\|\\$"
 )
 _CAPTION = re.compile(
     r"^(?:figures?|figs?\.|tables?|tab\.|abb(?:ildung)?\.?|tabelle|chart|exhibit|plate|photo|image|picture|source|quelle"
