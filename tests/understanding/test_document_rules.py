@@ -54,11 +54,14 @@ def test_every_field_of_a_letter_is_found_with_its_confidence_and_evidence() -> 
 @pytest.mark.parametrize(
     ("head", "summary"),
     [
-        ("Blue Harbour Ltd.\n12 Quay Street", "An invoice from Blue Harbour Ltd. of 3 April 2026."),
-        ("Ada Miller\n12 Quay Street", "An invoice from Ada Miller of 3 April 2026."),
-        ("Invoice for the boat\n12 Quay Street", "An invoice of 3 April 2026."),
-        ("Boat number 12\n12 Quay Street", "An invoice of 3 April 2026."),
-        ("Ada Miller\n\nBill to:\nBlue Harbour Ltd.", "An invoice from Ada Miller of 3 April 2026."),
+        ("Blue Harbour Ltd.\n12 Quay Street", "An invoice from Blue Harbour Ltd. of 3 April 2026 over 131.50."),
+        ("Ada Miller\n12 Quay Street", "An invoice from Ada Miller of 3 April 2026 over 131.50."),
+        ("Invoice for the boat\n12 Quay Street", "An invoice called “Invoice no. 7” of 3 April 2026 over 131.50."),
+        ("Boat number 12\n12 Quay Street", "An invoice called “Invoice no. 7” of 3 April 2026 over 131.50."),
+        (
+            "Ada Miller\n\nBill to:\nBlue Harbour Ltd.",
+            "An invoice from Ada Miller to Blue Harbour Ltd. of 3 April 2026 over 131.50.",
+        ),
     ],
 )
 def test_an_invoice_is_summarised_by_its_sender_and_day(head: str, summary: str) -> None:

@@ -8,8 +8,9 @@ import re
 import pytest
 
 from chyme.understanding.classification.source_text import read_source_text
-from chyme.understanding.classification.summary_sentence import choose_sentence, find_words
+from chyme.understanding.classification.summary_sentence import choose_sentence
 from chyme.understanding.summaries.facts import DocumentFacts
+from chyme.understanding.summaries.word_positions import find_words
 
 PDF = "application/pdf"
 BREAD = """# Baking bread at home
@@ -72,7 +73,7 @@ def test_a_table_is_described_by_its_size_and_columns() -> None:
 def test_slides_without_sentences_are_described_by_their_headings() -> None:
     slides = "## Our year\n\n- Ducks\n\n## Ponds\n\n- Cold\n\n## Plans\n"
     mime = "application/vnd.openxmlformats-officedocument.presentationml.presentation"
-    assert sentence_of(slides, "Our year", mime) == "A presentation about Ponds; Plans."
+    assert sentence_of(slides, "Our year", mime) == "A presentation about “Our year”: Ponds; Plans."
 
 
 def test_a_recording_is_described_by_its_summary() -> None:

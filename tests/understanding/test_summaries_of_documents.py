@@ -338,7 +338,7 @@ The river freezes over in most winters.
         ),
         (OPINION, None, PDF, "en", "Ruth Ferrier appeals the superior court's order removing her as personal rep"),
         (ANNUAL_REPORT, "Annual Report 2022/23", PDF, "en", "This report sets out how the Authority supplied"),
-        (LAW, "House Bill No. 412", PDF, "en", "AN ACT relating to the licensing of beekeepers; providing"),
+        (LAW, "House Bill No. 412", PDF, "en", "A document called “House Bill No. 412”: AN ACT relating to"),
         (PAPER, None, PDF, "en", "Here we report the movements of 31 harbour seals fitted with transmitters in"),
         (TORN_PAPER, "Warm sand filters", PDF, "en", "We describe a sand filter for village wells that is kept warm"),
         (CONTRACT, "Tenancy Agreement", PDF, "en", "This agreement is made on 1 September 2023 between Harold Finch"),
@@ -347,10 +347,10 @@ The river freezes over in most winters.
         (THESIS, None, PDF, "en", "This thesis investigates how iron shortens the life of welded joints."),
         (POLICY, "Remote Working Policy", PDF, "en", "The purpose of this policy is to set out when employees of"),
         (NEWSLETTER, "Willow School Newsletter", HTML, "en", "On 21 March the whole school walks to the river for our"),
-        (LETTER, "Blue Harbour Ltd", PDF, "en", "We will send a glazier on 14 April to seal the frame of your kitchen"),
+        (LETTER, "Blue Harbour Ltd", PDF, "en", "A document called “Blue Harbour Ltd”: We will send a glazier on"),
         (GERMAN_LETTER, None, PDF, "de", "Auf Ihren Antrag vom 2. Mai 2024 erteilen wir Ihnen einen Parkausweis"),
         (MISREAD_SCAN, "Travel advances", PDF, "en", "Effective November 1, travel advances will no longer be paid in"),
-        (README, "tidewatch", "text/markdown", "en", "A small command-line tool that downloads tide tables and warns"),
+        (README, "tidewatch", "text/markdown", "en", "A text called “tidewatch”: A small command-line tool that"),
         (ARTICLE, "Why the town of Varn is painting its roofs white", HTML, "en", "The town of Varn has painted the"),
         (GERMAN_STUDY, "Wohnen im Alter", PDF, "de", "In der vorliegenden Studie wurden 1.240 Personen befragt, wie"),
         (FRENCH_REPORT, None, PDF, "fr", "Le présent rapport décrit l'activité de la médiathèque de Saint-Aubin"),
@@ -364,7 +364,7 @@ The river freezes over in most winters.
             "Good credit",
             "text/plain",
             "en",
-            "Classify the customers of a bank by what is known of them",
+            "A text called “Good credit”: Classify the customers of a bank by what is known of them",
         ),
         (ENCYCLOPEDIA, "Varn", HTML, "en", "Varn is a river in the north of Halden that flows into the Grey Sea near"),
     ],
@@ -640,7 +640,7 @@ def test_a_mail_that_says_nothing_is_described_by_its_header() -> None:
     header = "**From:** Kim Lee <kim@haus.example>  \n**To:** Ada <ada@winter.example>  \n**Subject:** Keys\n\n"
     assert mail_summary(header + "ok thx!\n\nSent from my phone\n") == "An e-mail from Kim Lee to Ada about “Keys”."
     assert mail_summary(header + "see it\n\nAttachments:\n\n- plan.pdf\n") == (
-        "An e-mail from Kim Lee to Ada about “Keys”, with the attachment plan.pdf."
+        "An e-mail from Kim Lee to Ada about “Keys”, with the attachment plan.pdf, that says only “see it”."
     )
 
 

@@ -188,7 +188,9 @@ def _classify_by_rules(source: Source, texts: Mapping[str, str]) -> Classificati
         scanned=scanned,
     )
     if found.summary is None and found.title and _is_empty(source):
-        return replace(found, summary=describe_empty(file.mime))
+        return replace(
+            found, summary=describe_empty(file.mime, properties.pages, properties.pictures, properties.files)
+        )
     return found
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import posixpath
 import re
 import zipfile
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import BinaryIO, cast
 from xml.etree import ElementTree
 
@@ -18,6 +20,8 @@ _TEMPLATE_DATES = (
     *("1601-01-01", "1996-10-14T23:33:28", "1996-12-17T01:32:42", "2006-09-16T00:00:00", "2006-09-13T11:2"),
     *("2013-01-27T09:14:16", "2013-12-23T23:15:00", "2012-11-17T11:07:40", "1997-01-01T00:00:00"),
 )
+_PICTURE = re.compile(r"(?:^|/)(?:media|Pictures)/[^/]+\.(?:png|jpe?g|gif|bmp|tiff?|webp|emf|wmf|svg)$", re.IGNORECASE)
+_EMBEDDED = re.compile(r"(?:^|/)embeddings/[^/]+$|^Object \d+/content\.xml$")
 _FORBIDDEN = re.compile(rb"<!(?:DOCTYPE|ENTITY)", re.IGNORECASE)
 
 
@@ -26,13 +30,21 @@ def office_properties(stream: BinaryIO, size: int) -> Properties:
     with _open_archive(stream) as archive:
         core = _fields(_tree(archive, "docProps/core.xml"))
         application = _fields(_tree(archive, "docProps/app.xml"))
-    return _to_properties(core, generator=_first(application, "Application"))
+        pictures, files = count_parts(archive.namelist())
+    properties = _to_properties(core, generator=_first(application, "Application"))
+    return replace(properties, pictures=pictures, files=files)
 
 
 def opendocument_properties(stream: BinaryIO, size: int) -> Properties:
     """The properties of an OpenDocument package."""
     with _open_archive(stream) as archive:
-        return _to_properties(_fields(_tree(archive, "meta.xml")))
+        pictures, files = count_parts(archive.namelist())
+        return replace(_to_properties(_fields(_tree(archive, "meta.xml"))), pictures=pictures, files=files)
+
+
+def count_parts(names: Sequence[str]) -> tuple[int, int]:
+    """How many pictures and how many embedded files a package has, by the names of its parts."""
+    return sum(_PICTURE.search(name) is not None for name in names), sum(map(bool, map(_EMBEDDED.search, names)))
 
 
 def book_properties(stream: BinaryIO, size: int) -> Properties:

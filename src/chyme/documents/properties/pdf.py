@@ -35,7 +35,7 @@ def pdf_properties(stream: BinaryIO, size: int) -> Properties:
     try:
         info = {name: document.get_metadata_value(name)[:10_000] for name in document.METADATA_KEYS}
         language = _language(document)
-        front = _front_lines(document)
+        front, pages = _front_lines(document), len(document)
         fields, wide_pages = _count_fields(document), _count_wide_pages(document)
     finally:
         document.close()
@@ -53,7 +53,7 @@ def pdf_properties(stream: BinaryIO, size: int) -> Properties:
         modified=_to_iso_date(info["ModDate"]),
         language=language,
     )
-    return replace(properties, front=front, fields=fields, wide_pages=wide_pages)
+    return replace(properties, front=front, pages=pages, fields=fields, wide_pages=wide_pages)
 
 
 def _front_lines(document: pypdfium2.PdfDocument) -> tuple[SizedLine, ...]:

@@ -36,6 +36,9 @@ class Properties:
     dateline: str = ""  # the line with a date beside the headline of a page
     fields: int = 0  # to fill in, on the first pages of a PDF
     wide_pages: int = 0  # pages of a PDF whose first ones are all wider than high
+    pages: int = 0  # of a PDF
+    pictures: int = 0  # inside an office document
+    files: int = 0  # embedded in an office document
 
 
 Reader = Callable[[BinaryIO, int], Properties]  # the file, its size

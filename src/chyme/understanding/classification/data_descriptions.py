@@ -15,6 +15,7 @@ _ROW = re.compile(r"^[ \t]*\|.*\|[ \t]*$", re.MULTILINE)
 _RULE = re.compile(r"^[\s|:+-]+$")
 _NUMBER = re.compile(r"^[\s\d.,:%$€£¥/+()-]*$")
 _YEAR = re.compile(r"^(?:19|20)\d\d$")
+_VALUES = re.compile(r"=|\d[.,]\d.{0,40}\d[.,]\d")  # several numbers, or a number with the name of what it is
 _MARKUP = re.compile(r"[*`\\]+|__+|<[^<>]{0,80}>")
 _CODE = {
     "text/x-python": "Python", "text/javascript": "JavaScript", "text/x-typescript": "TypeScript",
@@ -43,7 +44,7 @@ _PURPOSE = re.compile(
 )
 _LICENCE = re.compile(r"copyright|licen[sc]e|spdx|all rights reserved", re.IGNORECASE)
 TAB_SEPARATED = "text/tab-separated-values"
-_TABLES = frozenset({"text/csv", TAB_SEPARATED})
+TABLES = frozenset({"text/csv", TAB_SEPARATED})
 _PARTS = re.compile(
     r"^(?:export\s+|public\s+|async\s+|static\s+|pub\s+)*(?:def|class|function|func|fn|struct|interface|enum|trait"
     r"|CREATE TABLE(?: IF NOT EXISTS)?)\s+[\"`]?([A-Za-z]\w{1,60})",
@@ -69,7 +70,7 @@ def is_code(mime: str) -> bool:
 
 def is_data(mime: str) -> bool:
     """Whether a text of this type has no running text to summarise."""
-    return mime in _CODE or mime in _DATA or mime in _TABLES
+    return mime in _CODE or mime in _DATA or mime in TABLES
 
 
 def is_tabbed(text: str) -> bool:
@@ -80,7 +81,7 @@ def is_tabbed(text: str) -> bool:
 
 def describe_data(text: str, mime: str) -> str | None:
     """A description of a data file; None if it is no data, or not in the form its type promises."""
-    if mime in _TABLES:
+    if mime in TABLES:
         table = parse_delimited_table(text)
         return describe_table(table) if table else None
     if mime in _CODE:
@@ -182,7 +183,8 @@ def _are_names(cells: Sequence[str]) -> bool:
     filled = [cell for cell in cells if cell]
     if len(filled) > 2 and not _NUMBER.match(filled[0]) and len(set(filled)) == len(filled):
         filled = [cell for cell in filled if not _YEAR.match(cell)]  # a column for each year
-    return bool(filled) and sum(bool(_NUMBER.match(cell)) for cell in filled) <= 0.25 * len(filled)
+    values = sum(bool(_NUMBER.match(cell) or _VALUES.search(cell)) for cell in filled)
+    return bool(filled) and values <= 0.25 * len(filled)
 
 
 def _column_names(cells: Sequence[str]) -> tuple[str, ...]:

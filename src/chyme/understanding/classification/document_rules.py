@@ -26,6 +26,7 @@ from chyme.understanding.classification.result import EVIDENCE_LENGTH, LOCAL, MA
 from chyme.understanding.classification.source_text import MAX_CHARS, SourceText, read_source_text
 from chyme.understanding.classification.summary_sentence import choose_sentence
 from chyme.understanding.dates.choice import choose_date, date_evidence
+from chyme.understanding.summaries.bills import BILLS
 from chyme.understanding.summaries.facts import DocumentFacts
 from chyme.understanding.summaries.spoken_text import SUBTITLES
 from chyme.understanding.tags.name_topics import find_column_topics, find_title_topics
@@ -171,7 +172,7 @@ def _real_title(title: Title | None) -> str | None:
 
 def _find_sender(source: SourceText, types: Sequence[tuple[str, float]]) -> str:
     """Who wrote a bill or a letter: the company in its letterhead; of a bill also its first line without a number."""
-    bill_type = next((sort for sort, _ in types if sort in ("invoice", "receipt")), "")
+    bill_type = next((sort for sort, _ in types if sort in BILLS), "")
     if not bill_type:
         return find_company(source) if any(sort == "letter" for sort, _ in types) else ""
     company = find_company(source)

@@ -8,20 +8,15 @@ from dataclasses import dataclass, replace
 
 from chyme.model import Segment
 from chyme.text.action_phrases import is_question
-from chyme.text.markdown_blocks import Block, blocks_of
+from chyme.text.markdown_blocks import Block, BlockType, blocks_of
 from chyme.text.markdown_lines import shorten_text
 from chyme.text.sentences import sentences_of, word_count
-from chyme.understanding.classification.data_descriptions import (
-    describe_data,
-    describe_table,
-    is_data,
-    parse_markdown_table,
-)
+from chyme.understanding.classification.data_descriptions import TABLES, describe_data, is_data
 from chyme.understanding.classification.result import SUMMARY_LENGTH
 from chyme.understanding.classification.source_text import SourceText
+from chyme.understanding.summaries.bills import describe_bill
 from chyme.understanding.summaries.candidates import Candidate, read_candidates
 from chyme.understanding.summaries.composition import (
-    describe_bill,
     describe_fields,
     describe_form,
     describe_log,
@@ -30,8 +25,12 @@ from chyme.understanding.summaries.composition import (
     describe_questions,
     describe_recipe,
     describe_remainder,
+    part_names,
 )
+from chyme.understanding.summaries.contracts import describe_contract
+from chyme.understanding.summaries.descriptions import choose_description, first_description
 from chyme.understanding.summaries.facts import Composed, DocumentFacts
+from chyme.understanding.summaries.introductions import introduce, speaks_of_title
 from chyme.understanding.summaries.mails import MAILBOX, MAILS, describe_mail, forwarded_text, written_text
 from chyme.understanding.summaries.plain_lines import (
     capitalise_sentences,
@@ -44,6 +43,7 @@ from chyme.understanding.summaries.refusals import has_refused_phrase, is_filler
 from chyme.understanding.summaries.self_reference import names_document
 from chyme.understanding.summaries.sheets import describe_sheets
 from chyme.understanding.summaries.shortening import shorten_sentence, strip_marks
+from chyme.understanding.summaries.slides import describe_slides
 from chyme.understanding.summaries.spoken_text import (
     SUBTITLES,
     describe_subtitles,
@@ -51,21 +51,26 @@ from chyme.understanding.summaries.spoken_text import (
     spoken_lines,
     strip_fillers,
 )
-from chyme.understanding.summaries.weighing import weigh_sentences
-from chyme.understanding.titles.cleanup import comparison_key, same_words
+from chyme.understanding.summaries.stories import describe_story, is_story
+from chyme.understanding.summaries.tables import describe_delimited, describe_tables
+from chyme.understanding.summaries.weighing import purpose_weight, weigh_sentences
+from chyme.understanding.summaries.word_positions import find_words
+from chyme.understanding.titles.cleanup import comparison_key
 
 _MIN_WORDS = 5  # words of a sentence that may serve as a summary
 _SHORT_WORDS = 8  # a shorter sentence is joined with the next one
 _MAX_COUNTED = 5_000_000  # characters in which rows are counted
+_SMALL = 45  # words of a document that can be quoted rather than summarised
+_FIRST_BLOCKS = 100  # blocks whose words are counted
+_LONG, _MIN_PARTS = 40_000, 3  # characters and headings from which on the headings say more than a sentence
+_RANDOM = 2.5  # weight below which a sentence that does not speak of the title's subject is left out
 _USABLE, _STRONG = 1.6, 3.0  # weights from which a sentence says enough, and says more than a description
-_FIRST_BLOCKS = 40  # blocks in which the rest of a description that was cut is looked for
+_VAGUE = 0.35  # confidence of a description that only quotes or lists
 _SURE = 0.5  # confidence from which a description beats a sentence that is only usable
 _LINES = ("text/plain", "application/pdf")  # texts in which a line may be a heading without being marked as one
 _TITLE_SHARE = 1.25  # a sentence that begins with the title must be longer by that
 _HEAD = 20_000  # characters in which such lines are looked for
 _ENDED = re.compile(r"[.!?。！？؟।][\"'”»’)\]」』]{0,3}$")
-_CUT = re.compile(r"\s?(?:\.\.\.|…|\[\.\.\.\]|\[…\])$")
-_MAX_TRIES = 50  # places with the first word of a sentence that are looked at one by one
 _MAX_JOINED, _SHORT_LINE = 3, 36  # lines of a sentence, and average characters below which they are rather rows
 
 
@@ -80,10 +85,9 @@ class SummarySentence:
 
 def choose_sentence(source: SourceText, facts: DocumentFacts) -> SummarySentence | None:
     """The best summary; None if there is none."""
-    if is_data(facts.mime):
-        data = describe_data(source.whole, facts.mime)
-        if data:
-            return _composed(Composed(data, 0.8))
+    data = _describe_data(source, facts) if is_data(facts.mime) else None
+    if data:
+        return _composed(data)
     known = _from_description(source, facts) or _from_recording(source)
     if known:
         return known
@@ -97,46 +101,74 @@ def choose_sentence(source: SourceText, facts: DocumentFacts) -> SummarySentence
             if facts.mime in MAILS
             else describe_subtitles(source.whole, facts, found[0])
         )
-        return _composed(structure) if structure else _quoted(*found)
-    if found and found[1] >= _STRONG and (facts.kind != "book" or names_document(found[0])):
-        return _quoted(*found)
-    described = structure or describe_fields(source, facts) or describe_outline(source, facts)
-    is_better = described and described.confidence >= _SURE and (structure or facts.is_structured or not facts.kind)
-    if found and not is_better:
-        return _quoted(*found)
+        return _composed(structure) if structure else _quoted(*found, facts)
+    return _choose_by_strength(source, facts, found, structure)
+
+
+def _choose_by_strength(
+    source: SourceText, facts: DocumentFacts, found: tuple[str, float] | None, structure: Composed | None
+) -> SummarySentence | None:
+    """A strong sentence, a good description, a sentence that is only usable, a plain description: the first of them."""
+    is_quotable = _is_quotable(source, facts, found or ("", 0.0))
+    is_told = found and not purpose_weight(found[0]) and facts.kind in ("", "book") and is_story(source.text)
+    is_said = found and (facts.kind != "book" or names_document(found[0]))
+    if found and found[1] >= _STRONG and is_said and not (is_told or is_quotable):
+        return _quoted(*found, facts)
+    parts = part_names(source, facts)
+    has_parts = len(parts) >= _MIN_PARTS and (len(source.whole) > _LONG or facts.kind == "book")
+    described = structure or describe_contract(source.text, facts) or describe_slides(source, facts, parts)
+    if not described and facts.kind in ("", "book") and not has_parts:
+        described = describe_story(source, facts)
+    described = described or describe_fields(source, facts) or describe_outline(source, facts)
+    is_sure = described and described.confidence >= _SURE and (structure or facts.is_structured or not facts.kind)
+    is_random = found and facts.is_named and found[1] < _RANDOM and not speaks_of_title(found[0], facts)
+    if found and not (is_sure or has_parts or is_quotable or is_random):
+        return _quoted(*found, facts)
+    weak = first_description(source, facts)
+    if weak:
+        return _introduced(weak, 0.5, weak, facts)
+    if is_quotable and not parts and not (described and described.confidence > _VAGUE):
+        described = describe_remainder(source, facts)
     described = described or describe_remainder(source, facts)
     return _composed(described) if described else None
+
+
+def _is_quotable(source: SourceText, facts: DocumentFacts, found: tuple[str, float]) -> bool:
+    """Whether a document is so short that its words are told as they are, unless it is prose with a good sentence."""
+    blocks = [block for block in source.blocks[:_FIRST_BLOCKS] if block.sort is not BlockType.HEADING]
+    counts = [(word_count(block.text), _ENDED.search(block.text) is not None) for block in blocks]
+    words, prose = sum(count for count, _ in counts), sum(count for count, is_ended in counts if is_ended)
+    if words >= (_SMALL if facts.is_named else 2 * _SMALL) or source.spoken:
+        return False
+    sentence, weight = found
+    is_poor = word_count(sentence) < _SHORT_WORDS or (weight < _RANDOM and not speaks_of_title(sentence, facts))
+    return is_poor or (2 * prose < words and not purpose_weight(sentence))
+
+
+def _describe_data(source: SourceText, facts: DocumentFacts) -> Composed | None:
+    if facts.mime in TABLES:
+        return describe_delimited(source.whole, facts)
+    data = describe_data(source.whole, facts.mime)
+    return Composed(data, 0.8) if data else None
 
 
 def _composed(composed: Composed) -> SummarySentence:
     return SummarySentence(shorten_text(composed.text, SUMMARY_LENGTH), composed.confidence, composed.text)
 
 
-def _quoted(text: str, weight: float) -> SummarySentence:
+def _quoted(text: str, weight: float, facts: DocumentFacts) -> SummarySentence:
     sentence = shorten_sentence(text, SUMMARY_LENGTH)
-    return SummarySentence(sentence, 0.65 if weight >= _STRONG else 0.5, text)
+    return _introduced(sentence, 0.65 if weight >= _STRONG else 0.5, text, facts)
+
+
+def _introduced(sentence: str, confidence: float, evidence: str, facts: DocumentFacts) -> SummarySentence:
+    return SummarySentence(introduce(sentence, facts), confidence, evidence)
 
 
 def _from_description(source: SourceText, facts: DocumentFacts) -> SummarySentence | None:
     """The description that the document brings along, unless it says nothing."""
-    description = _first_sentence(source.metadata.description)
-    if not description or same_words(description, facts.title or "") or is_filler(description):
-        return None
-    text = " ".join(block.text for block in source.blocks[:_FIRST_BLOCKS])
-    return SummarySentence(_complete(description, text), 0.75, source.metadata.description)
-
-
-def _complete(description: str, text: str) -> str:
-    """A description that was cut in the middle of a sentence, completed from the text if that has the sentence."""
-    if not _CUT.search(description):
-        return description
-    beginning = _CUT.sub("", description).split()
-    start, end = find_words(beginning[:-1], text) if len(beginning) > _MIN_WORDS else (0, 0)
-    rest = " ".join(text[start : end + 600].split())
-    sentences = sentences_of([Segment(0.0, 0.0, rest)], [rest]) if end else []
-    whole = sentences[0].text if sentences else ""
-    is_whole = len(whole) > len(" ".join(beginning[:-1])) and _ENDED.search(whole) is not None
-    return shorten_sentence(whole, SUMMARY_LENGTH) if is_whole else description
+    description = choose_description(source, facts)
+    return _introduced(description, 0.75, source.metadata.description, facts) if description else None
 
 
 def _from_recording(source: SourceText) -> SummarySentence | None:
@@ -151,17 +183,6 @@ def _from_recording(source: SourceText) -> SummarySentence | None:
     return None
 
 
-def _first_sentence(text: str) -> str:
-    line = " ".join(text.split())
-    if not line or has_refused_phrase(line[:SUMMARY_LENGTH]) or word_count(line[:2000]) < _MIN_WORDS:
-        return ""
-    sentences = [sentence.text for sentence in sentences_of([Segment(0.0, 0.0, line[:4000])], [line[:4000]])]
-    first = sentences[0] if sentences else ""
-    if word_count(first) < _SHORT_WORDS and len(sentences) > 1:
-        first = f"{first} {sentences[1]}"
-    return shorten_sentence(first, SUMMARY_LENGTH) if word_count(first) >= _MIN_WORDS else ""
-
-
 def _describe_structure(source: SourceText, facts: DocumentFacts) -> Composed | None:
     """A description of what is no prose: a bill, a table, a spreadsheet, a mail, subtitles, a form."""
     if "sheet" in facts.mime or "excel" in facts.mime:
@@ -172,12 +193,14 @@ def _describe_structure(source: SourceText, facts: DocumentFacts) -> Composed | 
         return describe_subtitles(source.whole, facts)
     if facts.mime == "text/plain" and (log := describe_log(source)):
         return log
-    table = parse_markdown_table(source.text) and parse_markdown_table(source.whole[:_MAX_COUNTED])
-    if table:
-        return Composed(describe_table(table), 0.7)
+    bill = describe_bill(source.text, facts)
+    if bill:
+        return bill
+    tables = describe_tables(source.whole[:_MAX_COUNTED], facts)
+    if tables:
+        return tables
     return (
-        describe_bill(facts)
-        or describe_minutes(source, facts)
+        describe_minutes(source, facts)
         or describe_questions(source, facts)
         or describe_form(source.text, facts)
         or describe_recipe(source, facts)
@@ -259,34 +282,3 @@ def _is_flattened(sentence: str, text: str) -> bool:
     mean_length = (end - line_start) / len(lines)
     max_lines = _MAX_JOINED if _ENDED.search(sentence) else 1
     return len(lines) > max_lines and mean_length < _SHORT_LINE
-
-
-def find_words(words: Sequence[str], text: str) -> tuple[int, int]:
-    """Where these words first stand in the text, with any white space between them; (0, 0) if they do not.
-
-    To compile an expression for a sentence takes longer than everything else about it, so that is only done for a text
-    that repeats the first word many times.
-    """
-    first, *others = words
-    start = text.find(first)
-    for _ in range(_MAX_TRIES):
-        if start < 0:
-            return 0, 0
-        end = _end_of_words(others, text, start + len(first))
-        if end is not None:
-            return start, end
-        start = text.find(first, start + 1)
-    match = re.compile(r"\s++".join(map(re.escape, words))).search(text, start) if start >= 0 else None
-    return match.span() if match else (0, 0)
-
-
-def _end_of_words(words: Sequence[str], text: str, end: int) -> int | None:
-    """Where these words end if they follow one another from here, each after white space; None if they do not."""
-    for word in words:
-        at = end
-        while text[at : at + 1].isspace():
-            at += 1
-        if at == end or not text.startswith(word, at):
-            return None
-        end = at + len(word)
-    return end

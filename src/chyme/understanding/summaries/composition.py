@@ -29,14 +29,17 @@ from chyme.understanding.titles.cleanup import is_junk, is_log_line, same_words
 
 _MAX_BLOCKS = 1_500
 _MAX_NAMED, _NAME_LENGTH = 5, 60  # headings that are named, and their characters
-_SAID_LENGTH = 160  # characters of the first words of a document
+_SAID_LENGTH, _SAID_BLOCKS = 180, 30  # characters and blocks of the first words of a document
+_RULE = re.compile(r"[-_=*\s]+")
 _LETTER = re.compile(r"[^\W\d_]")
 _PICTURE = re.compile(r"!\[[^\]]*\]\([^)]*\)")
-_BLANK = re.compile(r"_{3,}|\.{6,}|[☐□]|\[ \]")
+_BLANK = re.compile(r"_{3,}|\.{6,}|[☐□\uf06f\uf071\uf072\uf0a8\uf0fe]|\[ \]")  # boxes, also of symbol fonts
 _LABEL = re.compile(
     r"([^\W\d_][^:_|\n.☐□\[\]]{2,40}?)\s{0,9}:?\s{0,9}(?:\\?_){3,}|^[*\s|-]{0,9}([^\W\d_][^:_|\n.]{2,40}):[*\s|_\\]{0,99}$",
     re.MULTILINE,
 )
+_ASKED = re.compile(r"[^?]{4,200}\?(?=$|\s?\()")
+_CHECK_MARK = re.compile(r"^(?:\[[ xX]?\]|[☐☑☒□■])\s*")
 _MIN_BLANKS = 5
 _MAX_LOG = 5_000_000  # characters in which lines of a log are counted
 _LOG_DAY = re.compile(r"\d{4}-\d\d-\d\d|\d\d/[A-Z][a-z]{2}/\d{4}|[A-Z][a-z]{2} {1,2}\d{1,2}\b")
@@ -47,17 +50,10 @@ _MINUTES_HEAD = 20_000  # characters in which the points of an agenda are looked
 _ITEM_LINE = re.compile(
     r"^\W{0,3}(?:TOP|Item|Punkt|Point|Punto)\s*\d{1,2}\s*[.:)–-]?\s+(\S[^\n.]{2,60})$", re.MULTILINE
 )
+_PLACEHOLDER = "Placeholder text (lorem ipsum)."
 _QUANTITY = re.compile(r"[\d½¼¾⅓]")
 _PARTS = WordList(__package__, "parts")
 _NUMBERING = re.compile(r"^(?:(?:\d{1,2}(?:\.\d{1,2}){0,3}|[IVX]{1,5})[.)]?|[A-Z][.)]|§\s*\d+|[◦•▪–—*-])\s+(?=\S)")
-
-
-def describe_bill(facts: DocumentFacts) -> Composed | None:
-    """`An invoice from Blue Harbour Ltd of 3 April 2026.` Bills are mostly tables and have no good sentence."""
-    kind = next((kind for kind in facts.kinds if kind in ("invoice", "receipt")), "")
-    if not kind or not (facts.sender or facts.day):
-        return None
-    return Composed(f"{with_article(kind)}{name_sender(facts.sender)}{name_day(facts.day)}.", 0.6)
 
 
 def describe_minutes(source: SourceText, facts: DocumentFacts) -> Composed | None:
@@ -67,7 +63,7 @@ def describe_minutes(source: SourceText, facts: DocumentFacts) -> Composed | Non
         return None
     named = title if title and _MINUTES.search(title) else f"Minutes called {quote_name(title)}" if title else "Minutes"
     day = "" if re.search(r"\b\d{4}\b", title or "") else name_day(facts.day)
-    found = _headings(source, facts) or _ITEM_LINE.findall(source.text[:_MINUTES_HEAD])
+    found = part_names(source, facts) or _ITEM_LINE.findall(source.text[:_MINUTES_HEAD])
     subjects = [name.strip() for name in found if not _formalities().groups_in(plain_words(name))]
     parts = f": {join_names(subjects, '; ')}" if subjects else ""
     return Composed(end_sentence(f"{named}{day}{parts}"), 0.6 if subjects else 0.4)
@@ -97,7 +93,9 @@ def describe_fields(source: SourceText, facts: DocumentFacts) -> Composed | None
 
 def _describe_list(source: SourceText, facts: DocumentFacts) -> Composed | None:
     """`A document of 6 June 2023 called “Council meeting”: Playground fence; Summer fair.`"""
-    items = [block.text.rstrip(".;,") for block in source.blocks[:100] if block.sort is BlockType.ITEM]
+    items = [
+        _CHECK_MARK.sub("", block.text.rstrip(".;,")) for block in source.blocks[:100] if block.sort is BlockType.ITEM
+    ]
     prose = sum(len(block.text) for block in source.blocks[:100] if block.sort is BlockType.PARAGRAPH)
     short = [item for item in items if len(item) <= _NAME_LENGTH and not _formalities().groups_in(plain_words(item))]
     is_readable = all(len(_LETTER.findall(item)) > 0.6 * len(item) for item in short[:_MAX_NAMED])
@@ -118,9 +116,7 @@ def describe_questions(source: SourceText, facts: DocumentFacts) -> Composed | N
     """`A questionnaire called “Visitor survey” with 4 questions: How did you hear of us?; How often do you come?`"""
     if len(_BLANK.findall(source.text[:_MINUTES_HEAD])) < _MIN_FIELDS:
         return None
-    asked = [
-        block.text for block in source.blocks[:200] if block.text.endswith("?") and len(block.text) < _PROSE_LENGTH
-    ]
+    asked = [asked[0] for block in source.blocks[:200] if (asked := _ASKED.match(block.text))]
     if len(asked) < _MIN_FIELDS:
         return None
     known = f"A questionnaire{name_title(facts)} with {len(asked)} questions"
@@ -152,23 +148,26 @@ def describe_form(text: str, facts: DocumentFacts) -> Composed | None:
 
 def describe_outline(source: SourceText, facts: DocumentFacts) -> Composed | None:
     """The kind of the document with sender, date and subject, and the headings of its parts or its first words."""
-    names = _headings(source, facts)
     form = name_kind(facts)
+    texts = [block.text for block in source.blocks[:20] if block.sort is not BlockType.MENU]
+    if texts and is_filler(" ".join(texts)[:2_000]):
+        title = "" if is_filler(facts.title or "") else name_title(facts)
+        return Composed(f"{form}{title} of placeholder text (lorem ipsum)." if title else _PLACEHOLDER, 0.5)
+    names = part_names(source, facts)
     is_book = facts.kind == "book"  # which has an author, and other dates than its own
     known = name_author(facts.author) if is_book else f"{name_sender(facts.sender)}{name_day(facts.day)}"
     if facts.kind and (known or name_subject(facts, facts.kind) or len(names) > 1):
         parts = f": {join_names(names, '; ')}" if len(names) > 1 else ""
         return Composed(end_sentence(f"{form}{known}{name_subject(facts, facts.kind)}{parts}"), 0.5)
     if len(names) > 1:
-        return Composed(end_sentence(f"{form}{known} about {'; '.join(names[:_MAX_NAMED])}"), 0.3)
+        subject = name_subject(facts, facts.kind)
+        joint = f"{subject}:" if subject else " about"
+        return Composed(end_sentence(f"{form}{known}{joint} {join_names(names, '; ')}"), 0.3)
     if source.spoken and facts.topics:
         return Composed(f"A recording about {', '.join(facts.topics[:3])}.", 0.4)
     listed = _describe_list(source, facts)
     if listed:
         return listed
-    texts = [block.text for block in source.blocks[:20] if block.sort is not BlockType.MENU]
-    if texts and is_filler(" ".join(texts)[:2_000]):
-        return Composed("Placeholder text (lorem ipsum).", 0.5)
     words = [
         text
         for text in texts
@@ -176,31 +175,51 @@ def describe_outline(source: SourceText, facts: DocumentFacts) -> Composed | Non
     ]
     line = shorten_text(" · ".join(dict.fromkeys(words)), _SAID_LENGTH)
     if len(line) > 20 and len(_LETTER.findall(line)) > 0.5 * len(line.replace(" ", "")):
-        return Composed(f"{form}{known} that says “{line}”.", 0.3)
+        return Composed(f"{form}{known}{name_title(facts)} that {_says(form)} “{line}”.", 0.3)
     return None
 
 
 def describe_remainder(source: SourceText, facts: DocumentFacts) -> Composed | None:
     """`A document that says only “Hidden text”.` What can be told of a text that says no more than its title."""
     form, known = name_kind(facts), f"{name_sender(facts.sender)}{name_day(facts.day)}"
-    texts = dict.fromkeys(block.text for block in source.blocks[:20] if block.sort is not BlockType.MENU)
-    line = " · ".join(texts) or " ".join(_PICTURE.sub("", source.text[:1_000]).split())
-    if not line:
+    blocks = [block.text for block in source.blocks if block.sort is not BlockType.MENU]
+    blocks = blocks or [block.text for block in source.blocks]
+    told = [text for text in blocks[:_SAID_BLOCKS] if not has_refused_phrase(text)] or blocks[:_SAID_BLOCKS]
+    line = " · ".join(dict.fromkeys(told)) or " ".join(_PICTURE.sub("", source.text[:1_000]).split())
+    if not any(map(str.isalnum, line)) and (not line or _RULE.fullmatch(line)):
         pictures = len(_PICTURE.findall(source.text))
         named = "a picture" if pictures == 1 else "pictures"
-        return Composed(f"{form}{known} with {named} and no text.", 0.2) if pictures else None
+        if not pictures:
+            return Composed(describe_empty(facts.mime), 0.2) if line else None
+        return Composed(f"{form}{known} with {named} and no text.", 0.2)
     if not _LETTER.search(line) and any(map(str.isdecimal, line)):
         return Composed(f"{form}{known} of numbers and signs.", 0.2)
-    only = "only " if len(line) <= _SAID_LENGTH else ""
-    return Composed(f"{form}{known} that says {only}“{shorten_text(line, _SAID_LENGTH)}”.", 0.2)
+    is_all = len(line) <= _SAID_LENGTH and len(told) == len(blocks)
+    title = "" if is_all or (facts.title or "") in line else name_title(facts)
+    said = f"{_says(form)} {'only ' if is_all else ''}“{shorten_text(line, _SAID_LENGTH)}”"
+    return Composed(f"{form}{known}{title} that {said}.", 0.2)
 
 
-def describe_empty(mime: str) -> str:
-    """`A presentation without text.`"""
-    return f"{name_kind(DocumentFacts(mime=mime))} without text."
+def _says(form: str) -> str:
+    return "says" if form.startswith(("A ", "An ")) else "say"
 
 
-def _headings(source: SourceText, facts: DocumentFacts) -> list[str]:
+def describe_empty(mime: str, pages: int = 0, pictures: int = 0, files: int = 0) -> str:
+    """`A document of 2 pages without text.`, `A presentation with 3 pictures and no text.`"""
+    held = [
+        f"{count} {name}{'s' if count > 1 else ''}"
+        for count, name in ((pictures, "picture"), (files, "embedded file"))
+        if count
+    ]
+    form = name_kind(DocumentFacts(mime=mime))
+    if held:
+        return f"{form} with {' and '.join(held)}, and no text."
+    length = f" of {pages} page{'s' if pages > 1 else ''}" if pages else ""
+    return f"{form}{length} without text."
+
+
+def part_names(source: SourceText, facts: DocumentFacts) -> list[str]:
+    """The headings of a document's parts that say what they are about."""
     found = [
         shorten_text(_NUMBERING.sub("", block.text.rstrip(".:")), _NAME_LENGTH)
         for block in source.blocks[:_MAX_BLOCKS]

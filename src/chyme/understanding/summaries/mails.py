@@ -10,12 +10,14 @@ from chyme.text.sentences import word_count
 from chyme.understanding.summaries.facts import Composed
 from chyme.understanding.summaries.refusals import has_refused_phrase
 from chyme.understanding.summaries.wording import join_names, name_sender, quote_name
+from chyme.understanding.titles.cleanup import same_words
 
 MAILS = ("message/rfc822", "application/vnd.ms-outlook")
 MAILBOX = "application/mbox"
 _FIELD = re.compile(r"\*\*([A-Z][A-Za-z-]{1,20})(?::\*\*|\*\*:) ?")
 _MAX_HEADER = 40  # lines
 _JOINED_LENGTH = 330  # characters of a description and a sentence of the mail
+_SAID_LENGTH = 120  # characters of a mail that are quoted as a whole
 _LETTER = re.compile(r"[^\W\d_]")
 _ADDRESS = re.compile(r"\s*<[^<>]*>|\s*\([^()]*@[^()]*\)|^\"|\"(?=\s|$)|mailto:")
 _ATTACHMENTS = re.compile(r"^(?:Attachments:|## )", re.MULTILINE)
@@ -42,6 +44,8 @@ _CLOSING = re.compile(
 )
 _SURNAME_FIRST = re.compile(r"^([^\d,@]{2,30}), (?!(?:Inc|Ltd|LLC|GmbH|Corp|Co|Jr|Sr|PhD|MD)\b)([^\d,@]{2,30})$")
 _SUBJECT_LINE = re.compile(r"^(?:\*\*)?Subject(?:\*\*)?:(?:\*\*)?[ \t]*(\S[^\n]{0,200})", re.MULTILINE)
+_SUBJECT_HEADING = re.compile(r"^## +(\S[^\n]{0,200})\n\s{0,9}\*\*(?:From|To|Date)\b", re.MULTILINE)
+_MAILBOX, _MAX_MAILBOX_HEAD = re.compile(r"^A mailbox with (\d{1,9}) e-mails?\.", re.MULTILINE), 2_000
 _REPLIES = re.compile(r"^(?:(?:re|aw|fwd?|wg|antw|rv|tr|sv|vs)\s*(?:\[\d+\])?\s*[:：]\s*)+", re.IGNORECASE)
 
 
@@ -59,8 +63,9 @@ def describe_mail(whole: str, mime: str, sentence: str = "") -> Composed | None:
     """`An e-mail from Ada Winter to Jürgen Brandt about “Window repair”: The glazier comes on Monday.`"""
     if mime == MAILBOX:
         subjects = subjects_of(whole)
-        names = tuple(dict.fromkeys(subjects))
-        count = f"{len(subjects)} e-mail{'s' if len(subjects) > 1 else ''}"
+        names, stated = tuple(dict.fromkeys(subjects)), _MAILBOX.search(whole[:_MAX_MAILBOX_HEAD])
+        number = int(stated[1]) if stated else len(subjects)
+        count = f"{number} e-mail{'s' if number > 1 else ''}"
         return Composed(f"A mailbox of {count}: {join_names(names, '; ')}.", 0.6) if names else None
     header = read_header(whole)
     if mime not in MAILS or not (header.sender or header.subject):
@@ -71,7 +76,11 @@ def describe_mail(whole: str, mime: str, sentence: str = "") -> Composed | None:
     joined = f"{text}: {sentence}"
     if sentence and len(joined) <= _JOINED_LENGTH:
         return Composed(joined, 0.6)
-    return Composed(f"{text}{_name_files(header.attachments)}.", 0.5)
+    files = _name_files(header.attachments)
+    said = " ".join(_own_lines(whole).split())
+    is_told = not said or len(said) > _SAID_LENGTH or not _LETTER.search(said) or same_words(said, header.subject)
+    only = "" if is_told or has_refused_phrase(said) else f"{',' if files else ''} that says only “{said}”"
+    return Composed(f"{text}{files}{only}.", 0.5)
 
 
 def _name_recipients(people: Sequence[str]) -> str:
@@ -107,7 +116,8 @@ def read_header(text: str) -> MailHeader:
 
 def subjects_of(mailbox: str) -> tuple[str, ...]:
     """The subjects of the mails of a mailbox, one for each mail, without `Re:`."""
-    return tuple(_REPLIES.sub("", match.strip()) for match in _SUBJECT_LINE.findall(mailbox))
+    found = _SUBJECT_HEADING.findall(mailbox) or _SUBJECT_LINE.findall(mailbox)
+    return tuple(filter(None, (_REPLIES.sub("", match.strip()) for match in found)))
 
 
 def written_text(text: str) -> str:
@@ -115,12 +125,19 @@ def written_text(text: str) -> str:
 
     Empty if that is next to nothing.
     """
+    written = _own_lines(text)
+    return written if word_count(written) >= _MIN_WRITTEN else ""
+
+
+def _own_lines(text: str) -> str:
     lines = text.split("\n")
     start = next((i for i, line in enumerate(lines) if line.strip() and not _FIELD.match(line)), len(lines))
     kept: list[str] = []
     for line in lines[start:]:
         plain = line.strip().strip("*")
         ends = _SIGNATURE.match(plain) or _CLOSING.match(plain) or _ATTACHMENTS.match(plain)
+        if plain in ("--", "—") or _ATTACHMENTS.match(plain):
+            break
         if kept and any(map(str.strip, kept)) and (ends or (_QUOTED.match(plain) and not plain.startswith(">"))):
             break
         if plain.startswith(">") or _QUOTED.match(plain):
@@ -128,14 +145,13 @@ def written_text(text: str) -> str:
         if "confidential" in plain.lower() and has_refused_phrase(plain):
             break
         kept.append(line)
-    written = "\n".join(kept)
-    return written if word_count(written) >= _MIN_WRITTEN else ""
+    return "\n".join(kept)
 
 
 def forwarded_text(text: str) -> str:
-    """What a mail quotes or forwards, without the header of the mail that it is from."""
+    """What a mail quotes or forwards, without the header of the mail that it is from; empty if it quotes none."""
     lines = [line.lstrip("> ") for line in text.split("\n")]
-    start = next((i for i, line in enumerate(lines) if _QUOTED.match(line)), 0)
+    start = next((i for i, line in enumerate(lines) if _QUOTED.match(line)), len(lines))
     return "\n".join("" if _QUOTED.match(line) or _QUOTED_FIELD.match(line) else line for line in lines[start:])
 
 

@@ -28,7 +28,7 @@ _SALUTATION = re.compile(
 _NO_SENTENCE = re.compile(
     r"^[\[{=<|\\@#/&]|-{4,}|={4,}|<<<|>>>|_{3,}|\.{4,}|…{2,}|\]\(|https?://|www\.|\\[a-z]+[{\\]|[{}]|::|\(\)|=>|\);|//"
     r"|\S+=\S+|\s--?[a-z]+\b(?= \S)|[☐☑☒□■]|\[[ xX]?\]|[©∈⊆∩∅⇔∀∃∑∫≤≥≈√∞\ufffd\ue000-\uf8ff]|=[0-9A-F]{2}\b"
-    r"|\b[a-z]+_[a-z_]+\(|x000d|\^|\$\\|\\$"
+    r"|\b[a-z]+_[a-z_]+\(|\b(?:and|or|by|for|of|the|to|with) [,.]|x000d|\^|\$\\|\\$"
 )
 _CAPTION = re.compile(
     r"^(?:figures?|figs?\.|tables?|tab\.|abb(?:ildung)?\.?|tabelle|chart|exhibit|plate|photo|image|picture|source|quelle"
@@ -61,6 +61,13 @@ _ODD_WORD = re.compile(
 )
 _REFUSED, _FILLER = WordList(__package__, "refused_phrases"), WordList(__package__, "filler_text")
 _OWN_SUBJECTS = frozenset({"web", "place"})  # "This privacy policy explains …" may speak of them
+# What placeholder texts say of themselves.
+_BLIND_TEXTS = (
+    "dummy text of the printing",
+    "text without a meaning",
+    "text without meaning",
+    "dies ist ein blindtext",
+)
 _LANGUAGES = ("en", "de", "fr", "es", "it", "nl", "pt")  # whose function words are known
 _NOUN_CAPITALS = ("de", "lb")  # languages that write nouns with a capital
 
@@ -105,7 +112,8 @@ def has_refused_phrase(sentence: str) -> bool:
 def is_filler(text: str) -> bool:
     """Whether a text is placeholder text (lorem ipsum)."""
     words = words_in(text)
-    return len(words) > 3 and sum(word in _FILLER.words() for word in words) > 0.4 * len(words)
+    is_latin = len(words) > 3 and sum(word in _FILLER.words() for word in words) > 0.4 * len(words)
+    return is_latin or any(phrase in text.lower() for phrase in _BLIND_TEXTS)
 
 
 @cache

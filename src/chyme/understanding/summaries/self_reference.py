@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from itertools import takewhile
 
+from chyme.text.function_words import function_words
 from chyme.text.word_lists import WordList
 
 _MAX_NOUN_WORDS = 4  # words after "this" among which the document names itself
@@ -29,7 +31,8 @@ def names_document(sentence: str) -> bool:
             if len(words) > 2 and words[1] in ("a", "an", "ein", "eine", "un", "une", "una")
             else []
         )
-    return any(word in _nouns() for word in words[:_MAX_NOUN_WORDS])
+    noun_phrase = takewhile(lambda word: word not in function_words("en"), words[:_MAX_NOUN_WORDS])
+    return any(word in _nouns() for word in noun_phrase)
 
 
 @cache

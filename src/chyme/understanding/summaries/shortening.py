@@ -39,10 +39,28 @@ _GREETING = re.compile(
 )
 
 
+# What leads over from the sentence before to one that says what a paper does: "To this end, we propose …".
+_TRANSITION = re.compile(
+    r"^(?:[A-Z][a-z]+ing (?:on |upon )?(?:this|these|that|those)\b[^,]{0,60}|Motivated by [^,]{2,60}"
+    r"|Based on (?:this|these)\b[^,]{0,60}|In this (?:context|regard|light)"
+    r"|To (?:this end|that end|do so|(?:address|overcome|solve|tackle|close|fill) (?:this|these|that)\b[^,]{0,60})"
+    r"|Therefore|Thus|However|Hence|Accordingly|Also|Finally|Moreover|Furthermore|In addition|Additionally|In contrast"
+    r"|Consequently|Instead)(?:,\s+(?:and )?|(?<=Also)\s+)"
+    r"(?=(?:(?:in|with) this (?:paper|work|study|article|thesis|report),? )?"
+    r"(?:we|I|this (?:paper|work|study|article|thesis|report)) (?:\w+ly )?[a-z]+)"
+)
+_ASKS_AFTER = re.compile(r"^([^:?]{40,}):\s[^?]{3,120}\?$")
+
+
+def strip_question(sentence: str) -> str:
+    """The statement before a colon that a question follows: `The way is to notice gaps: what is missing?`"""
+    return _ASKS_AFTER.sub(r"\1.", sentence)
+
+
 def strip_marks(sentence: str) -> str:
-    """The sentence without what stands before it: a paragraph's number, a dateline, a greeting, a label."""
-    plain = sentence
-    for mark in (_PARAGRAPH_MARK, _DATELINE, _GREETING, _LABEL, _BYLINE):
+    """The sentence without what stands before it: a number, a dateline, a greeting, a label, a transition."""
+    plain = strip_question(sentence)
+    for mark in (_PARAGRAPH_MARK, _DATELINE, _GREETING, _LABEL, _BYLINE, _TRANSITION):
         plain = mark.sub("", plain, count=1)
     return plain[:1].upper() + plain[1:] if plain != sentence else sentence
 

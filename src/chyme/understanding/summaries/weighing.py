@@ -63,13 +63,23 @@ def _weigh(candidate: Candidate, number: int, shared: frozenset[str], title_term
     purpose = purpose_weight(text)
     weight += purpose
     weight += 0.8 * bool(shared and _DEFINES.match(text))
-    plain = plain_words(text[:_START_LENGTH])
-    starts = _starts().groups_at_start(plain)
-    if "back" in starts and not names_document(text) and not plain.startswith(_THIS_YEAR):
+    starts = _starts().groups_at_start(plain_words(text[:_START_LENGTH]))
+    if _refers_back(text, starts):
         weight -= 1.0 if purpose >= _CLEAR_PURPOSE else 2.0
     weight -= text[:1].isdecimal()
     is_address = "address" in starts or text.startswith(_QUOTATIONS)
-    return weight - 2.0 * is_question(text) - 0.6 * is_address - 1.5 * ("step" in starts)
+    return weight - 2.0 * is_question(text) - (0.6 if purpose else 1.2) * is_address - 1.5 * ("step" in starts)
+
+
+def stands_alone(sentence: str) -> bool:
+    """Whether a sentence can be understood by itself, and is no question and no small talk."""
+    starts = _starts().groups_at_start(plain_words(sentence[:_START_LENGTH]))
+    return not (is_question(sentence) or _refers_back(sentence, starts) or "address" in starts)
+
+
+def _refers_back(sentence: str, starts: set[str]) -> bool:
+    plain = plain_words(sentence[:_START_LENGTH])
+    return "back" in starts and not names_document(sentence) and not plain.startswith(_THIS_YEAR)
 
 
 def purpose_weight(sentence: str) -> float:

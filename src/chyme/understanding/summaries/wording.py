@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from chyme.text.markdown_lines import shorten_text
@@ -13,6 +14,7 @@ _MONTHS = (
     *("January", "February", "March", "April", "May", "June"),
     *("July", "August", "September", "October", "November", "December"),
 )
+_FIELD = re.compile(r"[^\s:]+: ")  # "Passenger: Ada Winter"
 _PHRASES = {"cv": "A CV", "faq": "An FAQ"}
 _NO_SUBJECT = frozenset({"invoice", "receipt", "cv"})  # their titles are names and numbers
 _ABOUT = frozenset({"letter", "presentation", "paper", "article", "press release", "newsletter", "e-mail", "notes"})
@@ -65,7 +67,7 @@ def name_subject(facts: DocumentFacts, kind: str) -> str:
 
 def name_title(facts: DocumentFacts) -> str:
     """` called “Account statement”`, if the document has a title of its own that is no field."""
-    is_title = facts.title and facts.is_named and ": " not in facts.title
+    is_title = facts.title and facts.is_named and not _FIELD.match(facts.title)
     return f" called {quote_name(facts.title)}" if facts.title and is_title else ""
 
 
