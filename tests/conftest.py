@@ -92,7 +92,8 @@ def db(tmp_path: Path) -> Iterator[sqlite3.Connection]:
 # Files that take long come first, the longest at the very beginning, so that no worker begins such a file when all
 # others are done.
 LONGEST = (
-    *("end_to_end/test_crash", "end_to_end/test_understanding", "browser/test_vault_visited", "browser/test_file_page"),
+    *("end_to_end/test_workers_elsewhere", "end_to_end/test_crash", "end_to_end/test_understanding"),
+    *("browser/test_vault_visited", "browser/test_file_page"),
     *(
         "webpages/test_browser",
         "webpages/test_snapshot",

@@ -49,7 +49,7 @@ def office_version(office: str) -> str:
 
 
 def office_build(program: Path) -> str:
-    """The identifier of the build, as LibreOffice notes it in a profile that it has set up; empty if it cannot be told."""
+    """The identifier of the build, as LibreOffice notes it in its profile; empty if it cannot be told."""
     try:
         lines = (program.parent / VERSION_FILE).read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 ENGINES = ("rapidocr", "tesseract")
 NETWORKS = 3  # raise it when the same models, rewritten when they are loaded, read differently
+SCRIPT_RULES = 2  # raise it when lines in other scripts are chosen or read differently
 FEW, NOTABLE = 2, 0.1  # regions, and their share of all; a few specks in much text are not worth mentioning
 
 
@@ -140,7 +141,7 @@ def fingerprint(settings: OcrSettings) -> str:
     if settings.ocr_engine == "tesseract":
         return f"tesseract {settings.ocr_languages} {settings.ocr_doubt}"
     versions = describe_versions("rapidocr", "onnxruntime")
-    scripts = " scripts" * settings.ocr_scripts
+    scripts = f" scripts {SCRIPT_RULES}" * settings.ocr_scripts
     return f"{settings.ocr_engine} {versions} bytes {NETWORKS} {settings.ocr_side} {settings.ocr_doubt}{scripts}"
 
 
