@@ -58,7 +58,7 @@ def _is_quick(path: Path) -> bool:
 
 def _sources(chance: random.Random) -> Iterator[Path]:
     for folder in (PROJECT / "tests/samples", PROJECT / "demo"):
-        yield from (path for path in sorted(folder.rglob("*")) if path.is_file() and path.suffix != ".py")
+        yield from (path for path in sorted(folder.rglob("*")) if path.is_file() and path.suffix not in (".py", ".pyc"))
     for name in CORPUS_FOLDERS:
         folder = CORPUS / name
         if folder.is_dir():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import ipaddress
 import os
 import re
@@ -19,6 +20,10 @@ import pytest
 from coordinating import bench, clock  # noqa: F401  (fixtures)
 
 from chyme.core.store.sqlite import database
+
+# Collecting makes hundreds of thousands of objects that stay until the end. Looking through them again and again for
+# garbage takes more than a tenth of the time of collecting, in each worker.
+gc.disable()
 
 # Links in the samples lead to other machines, and no test may contact them. Tests of crawling turn it on themselves.
 os.environ["CHYME_CRAWL"] = "false"
@@ -87,7 +92,8 @@ def db(tmp_path: Path) -> Iterator[sqlite3.Connection]:
 # Files that take long come first, the longest at the very beginning, so that no worker begins such a file when all
 # others are done.
 LONGEST = (
-    *("end_to_end/test_crash", "end_to_end/test_understanding", "browser/test_vault_visited", "browser/test_file_page"),
+    *("end_to_end/test_workers_elsewhere", "end_to_end/test_crash", "end_to_end/test_understanding"),
+    *("browser/test_vault_visited", "browser/test_file_page"),
     *(
         "webpages/test_browser",
         "webpages/test_snapshot",
@@ -112,6 +118,12 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 def pytest_unconfigure() -> None:
     shutil.rmtree(os.environ["CHYME_SERVER_DIR"], ignore_errors=True)  # workers end without calling atexit
+
+
+def pytest_collection_finish() -> None:
+    gc.collect()
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from chyme.documents.conversion.results import ConversionLimits
-from chyme.documents.libreoffice.installation import office_program
+from chyme.documents.libreoffice.installation import VERSION_FILE, office_program
 from chyme.documents.libreoffice.process import Office, OfficeFailed
 from chyme.documents.pages.first_page import render_first_page
 from chyme.documents.pages.limits import PageLimits
@@ -39,7 +39,7 @@ pytestmark = [
 ]
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")  # one for many documents, as in chyme; a start takes longer than every conversion here
 def office() -> Iterator[Office]:
     assert PROGRAM is not None
     made = Office(PROGRAM, PageLimits())
@@ -121,6 +121,21 @@ def test_office_documents_become_pdf_one_after_the_other_in_the_same_process(off
         assert darkest < 100, name
         pids.add(office.pid)
     assert len(pids) == 1
+
+
+def test_it_starts_only_once_although_its_profile_is_new(tmp_path: Path) -> None:
+    assert PROGRAM is not None
+    tmp_path.chmod(0o755)
+    program, starts = tmp_path / PROGRAM.name, tmp_path / "starts"
+    program.write_text(f'#!/bin/sh\necho started >> "{starts}"\nexec "{PROGRAM}" "$@"\n')
+    program.chmod(0o755)
+    (tmp_path / VERSION_FILE).symlink_to(PROGRAM.parent / VERSION_FILE)
+    office = Office(program, PageLimits())
+    try:
+        assert office.convert_to_pdf((SAMPLES / "letter.odt").read_bytes(), "odt").startswith(b"%PDF")
+    finally:
+        office.close()
+    assert starts.read_text() == "started\n"
 
 
 def test_a_linked_picture_is_not_fetched_although_the_network_is_there(office: Office) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy
 import pytest
 from PIL import Image
 
@@ -15,7 +16,7 @@ from chyme.errors import EngineUnavailable, TimedOut
 from chyme.imaging.ocr.engines import OcrResult, OcrSettings, load_engine, portable_fingerprint, unread_note
 from chyme.imaging.ocr.page_text import page_text
 from chyme.imaging.ocr.rapidocr import RapidOcr
-from chyme.imaging.ocr.script_reader import Choice, ScriptReader
+from chyme.imaging.ocr.script_reader import SAMPLE_LENGTH, Choice, ScriptReader, StripText
 from chyme.imaging.ocr.scripts import SCRIPTS, Script
 from chyme.imaging.ocr.tesseract_program import TesseractProgram
 from chyme.imaging.ocr.text_recogniser import RecognisedText
@@ -210,6 +211,27 @@ def test_a_page_in_another_script_asks_once_and_stays_unread_where_none_is_found
     found = RapidOcr(scripts=reader).read(picture("cyrillic.png"))
     assert reader.asked == 1
     assert (found.lines, found.unread) == ((), 4)
+
+
+class MeasuringReader(ScriptReader):
+    """Notes the sizes of the lines that are tried with each script."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.sizes: list[tuple[int, int]] = []
+
+    def read(self, strips: Sequence[Any], choice: Choice) -> list[StripText | None]:
+        self.sizes += [strip.shape[:2] for strip in strips]
+        return [None] * len(strips)
+
+
+@needs("rus")
+def test_only_the_beginning_of_a_long_line_is_tried_with_every_script() -> None:
+    reader = MeasuringReader()
+    assert (
+        reader.choose([numpy.full((20, 5000, 3), 255, numpy.uint8), numpy.full((20, 90, 3), 255, numpy.uint8)]) is None
+    )
+    assert set(reader.sizes) == {(20, SAMPLE_LENGTH * 20), (20, 90)}
 
 
 class FailingReader(CountingReader):

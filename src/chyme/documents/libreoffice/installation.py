@@ -48,6 +48,15 @@ def office_version(office: str) -> str:
     return f"LibreOffice {hashlib.sha256(version).hexdigest()[:16]}"
 
 
+def office_build(program: Path) -> str:
+    """The identifier of the build, as LibreOffice notes it in its profile; empty if it cannot be told."""
+    try:
+        lines = (program.parent / VERSION_FILE).read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return ""
+    return next((line.removeprefix("buildid=") for line in lines if line.startswith("buildid=")), "")
+
+
 def _candidates() -> Iterator[Path]:
     for command in COMMANDS:
         if found := shutil.which(command):

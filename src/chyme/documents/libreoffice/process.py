@@ -20,13 +20,14 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
+from chyme.documents.libreoffice.installation import office_build
 from chyme.documents.libreoffice.profile import OfficeProfile
 from chyme.documents.pages.limits import PageLimits
 
 START_SECONDS = 45.0
 POLL_SECONDS = 0.02
 PDF_BYTES = 256 << 20  # limit for what is read back into memory
-RESTART_EXIT_CODE = 81  # the exit code by which it asks to be started again, because its profile was new
+RESTART_EXIT_CODE = 81  # the exit code by which it asks to be started again, because its profile is of another build
 MAX_STARTS = 3
 PR_SET_PDEATHSIG = 1
 PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
@@ -67,7 +68,7 @@ class Office:
     def convert_to_pdf(self, data: bytes, extension: str) -> bytes:
         """The document as PDF, or OfficeFailed."""
         try:
-            home = self._home = self._home or OfficeProfile()
+            home = self._home = self._home or OfficeProfile(office_build(self._program))
             if self._needs_replacement():
                 self._stop()
             fresh = self.pid is None

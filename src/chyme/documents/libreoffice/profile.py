@@ -46,9 +46,14 @@ _SETTINGS = (
 
 
 class OfficeProfile:
-    """One process's folder: `profile`, `desk` for the document, `tmp` for LibreOffice's own files."""
+    """One process's folder: `profile`, `desk` for the document, `tmp` for LibreOffice's own files.
 
-    def __init__(self) -> None:
+    LibreOffice ends and wants to be started again when a profile does not name its own build, to look for extensions of
+    another one. With `build` in the profile it starts only once.
+    """
+
+    def __init__(self, build: str = "") -> None:
+        self._build = build
         self._folder = TemporaryFolder(PREFIX, lambda folder: _pipes(folder / "profile"))
         self.path = self._folder.path
         self.profile = self.path / "profile"
@@ -68,6 +73,9 @@ class OfficeProfile:
         user = self.profile / "user"
         user.mkdir(mode=0o700)
         (user / "registrymodifications.xcu").write_text(_registry(), encoding="utf-8")
+        if self._build:
+            (user / "extensions").mkdir(mode=0o700)
+            (user / "extensions" / "buildid").write_text(self._build, encoding="utf-8")
         self.delete_pipes()
 
     def restrict_pipe_access(self) -> None:

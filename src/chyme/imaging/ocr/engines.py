@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 ENGINES = ("rapidocr", "tesseract")
 NETWORKS = 3  # raise it when the same models, rewritten when they are loaded, read differently
-SCRIPT_RULES = 2  # raise it when other lines are read by tesseract
+SCRIPT_RULES = 2  # raise it when lines in other scripts are chosen or read differently
 FEW, NOTABLE = 2, 0.1  # regions, and their share of all; a few specks in much text are not worth mentioning
 
 

@@ -26,6 +26,7 @@ WIDEST = 80 * HEIGHT  # pixels
 MAX_LINES = 40  # in one picture
 LETTERS = 10  # that are enough to detect a script; the choice is checked by reading
 SAMPLE = 4  # lines that are tried with each script
+SAMPLE_LENGTH = 20  # heights of such a line that are tried; on a long line of noise each script would take seconds
 ONE_BLOCK = 6  # tesseract's number for: lines below each other
 SURE_OF_SCRIPT = 1.0  # tesseract's own measure
 SURE_OF_LATIN = 0.85  # confidence of a word
@@ -131,7 +132,7 @@ class ScriptReader:
             was_tried = any(detected.script in script.detected_as for script in tried)
             if was_tried or detected.confidence >= SURE_OF_SCRIPT:
                 return None
-        return self._try_all(strips[:SAMPLE], choices)
+        return self._try_all([_cut_sample(strip) for strip in strips[:SAMPLE]], choices)
 
     def _try_all(self, sample: Sequence[Pixels], choices: Sequence[Choice]) -> Choice | None:
         for attempt in (choices, [choice.turn_over() for choice in choices]):
@@ -203,6 +204,11 @@ def _accept(line: StripText, script: Script) -> StripText | None:
 def _score(lines: Sequence[StripText | None]) -> float:
     """How well a sample was read with a script: the mean confidence, 0 for a line that is not legible."""
     return sum(line.confidence for line in lines if line is not None) / max(1, len(lines))
+
+
+def _cut_sample(strip: Pixels) -> Pixels:
+    """The beginning of a long line."""
+    return strip[:, : SAMPLE_LENGTH * strip.shape[0]]
 
 
 def _fit_width(strip: Pixels) -> int:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from chyme.files.machine_names import is_machine_made, without_extension
-from chyme.files.name_words import name_to_words, strip_markup
+from chyme.files.name_words import name_to_words
 from chyme.text.sentences import word_count
 from chyme.text.unspaced_scripts import IDEOGRAPH
 from chyme.understanding.classification.source_text import SourceText

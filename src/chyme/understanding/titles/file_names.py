@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 
 from chyme.files.machine_names import is_machine_made, without_extension
+from chyme.files.name_words import name_to_words, strip_markup
 from chyme.text.word_lists import WordList
 from chyme.understanding.classification.data_descriptions import is_code
-from chyme.understanding.titles.cleanup import is_junk, name_to_words, strip_markup
+from chyme.understanding.titles.cleanup import is_junk
 from chyme.understanding.titles.possible_title import Title
 
 NAME = "name"
