@@ -32,6 +32,7 @@ from chyme.errors import (
 from chyme.webpages.browser.browser import Browser, RenderedPage
 from chyme.webpages.browser.executable import browser_program
 from chyme.webpages.browser.process_tree import process_tree
+from chyme.webpages.browser.tab import Tab
 from chyme.webpages.settings import BrowserSettings
 
 pytestmark = [
@@ -284,6 +285,15 @@ def test_an_endless_script_is_killed_in_time_and_the_next_page_works(
         hasty.visit(web.page("/loop", f"<h1>x</h1><script>{script}</script>"), guard, "loop.url")
     assert hasty.pid is None
     assert local_sites.RENDERED in visit_until_in_time(hasty, local_sites.javascript_only(web), guard, "ferry.url").html
+
+
+def test_a_page_that_is_not_shown_in_time_is_late_and_not_elsewhere(
+    hasty: Browser, web: LocalWeb, guard: Guard, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Tab, "navigate", lambda _tab, _url: None)  # as if Chromium had shown nothing by the deadline
+    monkeypatch.setattr(Tab, "wait_until_idle", lambda _tab: None)
+    with pytest.raises(TimedOut, match=r"^late\.url: .* within 4 seconds"):
+        hasty.visit(web.page("/late", "<h1>x</h1>"), guard, "late.url")
 
 
 def visit_until_in_time(browser: Browser, url: str, guard: Guard, name: str) -> RenderedPage:

@@ -193,9 +193,11 @@ def _check_page(tab: Tab, name: str, proxy: Proxy) -> None:
         raise _make_error(name, tab.unreachable, "no answer", proxy.traffic)
     if tab.headers.get(REFUSED_HEADER.lower()) == proxy.mark:
         raise _make_error(name, tab.url, "refused", proxy.traffic)
+    if not tab.url:
+        raise DeadlineExceeded  # the answer has begun, but no page of it was shown in time
     scheme = _split(name, tab.url).scheme
     if scheme not in PORTS:
-        raise UnreadableFile(f"{name}: the page sends its visitors to {scheme or 'nowhere'}:, which is no page")
+        raise UnreadableFile(f"{name}: the page sends its visitors to {scheme}:, which is no page")
 
 
 def _make_error(name: str, url: str, reason: str, traffic: Traffic) -> DigestError:
