@@ -46,7 +46,7 @@ _BLANK = re.compile(r"(?:\\?_){4,}|\.{10,}|…{4,}")
 _CONTENTS_LINE = re.compile(r"[.…]{4,}\s?\d{1,3}\b")  # a line of a table of contents
 _PICTURE = re.compile(r"!\[[^\[\]]{0,300}\]\([^()]{0,2000}\)")
 _MIN_ITEMS, _LIST_SHARE, _TABLE_SHARE = 3, 0.5, 0.4
-_LIST_PROSE, _ITEM_WORDS = 0.25, 20  # share of the words of a list that are in paragraphs or items of so many words
+_LIST_PROSE, _ITEM_WORDS = 0.25, 16  # share of the words of a list that are in paragraphs or items of so many words
 _ONLY_STAMP = re.compile(  # the stamps that programs for PDFs offer
     r"\s*> (?:[^:\n]{1,60}: )?(?:(?:not )?approved|draft|final|confidential|experimental|expired|sold|departmental"
     r"|as is|top secret|for comment|(?:not )?for public release|completed|void|rejected|accepted|received|reviewed"
