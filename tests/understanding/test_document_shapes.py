@@ -93,6 +93,7 @@ def test_an_essay_with_bullet_points_is_no_list() -> None:
     )
     assert kinds(f"Boats of the bay\n\n{item * 4}") == []
     assert kinds("Boats of the bay\n\n" + "- ferries of the bay\n" * 4) == ["list"]
+    assert kinds("Boats of the bay\n\n" + item.replace(".", "") * 4) == ["list"]
 
 
 SCRIPT = """The sheet was made with these commands:

@@ -46,7 +46,7 @@ _BLANK = re.compile(r"(?:\\?_){4,}|\.{10,}|…{4,}")
 _CONTENTS_LINE = re.compile(r"[.…]{4,}\s?\d{1,3}\b")  # a line of a table of contents
 _PICTURE = re.compile(r"!\[[^\[\]]{0,300}\]\([^()]{0,2000}\)")
 _MIN_ITEMS, _LIST_SHARE, _TABLE_SHARE = 3, 0.5, 0.4
-_LIST_PROSE, _ITEM_WORDS = 0.25, 16  # share of the words of a list that are in paragraphs or items of so many words
+_LIST_PROSE, _ITEM_WORDS = 0.25, 16  # share of the words of a list that are in sentences of so many words
 _ONLY_STAMP = re.compile(  # the stamps that programs for PDFs offer
     r"\s*> (?:[^:\n]{1,60}: )?(?:(?:not )?approved|draft|final|confidential|experimental|expired|sold|departmental"
     r"|as is|top secret|for comment|(?:not )?for public release|completed|void|rejected|accepted|received|reviewed"
@@ -188,9 +188,12 @@ def _main_part(blocks: Sequence[Block], text: str) -> str:
 
 
 def _has_prose(blocks: Sequence[Block]) -> bool:
-    """Whether many words are in long paragraphs or items: an essay with bullet points is no list."""
-    counts = [len(block.text.split()) for block in blocks if block.sort in (BlockType.PARAGRAPH, BlockType.ITEM)]
-    return sum(count for count in counts if count >= _ITEM_WORDS) > _LIST_PROSE * sum(counts)
+    """Whether many words are in long paragraphs or items of whole sentences: an essay with bullet points is no list."""
+    texts = [block.text.rstrip() for block in blocks if block.sort in (BlockType.PARAGRAPH, BlockType.ITEM)]
+    prose = [len(text.split()) for text in texts if text.endswith((".", "!", "?"))]
+    return sum(count for count in prose if count >= _ITEM_WORDS) > _LIST_PROSE * sum(
+        len(text.split()) for text in texts
+    )
 
 
 def _languages_of(blocks: Sequence[Block]) -> frozenset[str]:
