@@ -201,7 +201,7 @@ def test_placeholder_text_is_called_so_and_has_no_subjects() -> None:
         ("# Boats\n\nThis is a sample file for the importer.\n", "a.docx"),
         ("The quick brown fox jumps over the lazy dog.\n", "a.docx"),
         ("This is a test of ropes.\n\nThick\n\nThin\n", "a.docx"),
-        ("Testing ropes: [Rope placeholder]\n\nTesting new sails: [Sail placeholder]\n", "a.docx"),
+        ("# Rigging\n\nTesting ropes: [Rope placeholder]\n\nTesting new sails: [Sail placeholder]\n", "a.docx"),
         ("Nothing to see here.\n", "test.docx"),
         ("Nothing to see here.\n", "boats_testPDF_links.pdf"),
     ],

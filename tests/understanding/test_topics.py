@@ -358,8 +358,7 @@ def test_kinds_of_writing_are_subjects_only_in_a_title() -> None:
 
 def test_a_relative_with_a_name_is_no_topic() -> None:
     text = (
-        "The mayor and his wife Greta saw the harbour. His wife Greta likes the harbour.\n\nHis wife Greta left.\n\n"
-        * 3
+        "The mayor and his wife Greta saw the harbour. His wife Greta likes it.\n\nThen Greta left the harbour.\n\n" * 3
     )
     found = tags(text, title="The mayor and his wife Greta at the harbour")
     assert not any("greta" in tag for tag in found)
@@ -367,9 +366,7 @@ def test_a_relative_with_a_name_is_no_topic() -> None:
 
 
 def test_a_command_in_capitals_is_no_topic_where_the_text_has_it_as_a_verb() -> None:
-    text = (
-        "Hold ERASE and press a key.\n\nTo erase a note press ERASE or STOP.\n\nNotes are erased. Use ERASE again.\n\n"
-    )
+    text = "Hold ERASE and press a key.\n\nTo erase a note press ERASE or STOP.\n\nNotes are erased by the ERASE.\n\n"
     assert "erase" not in tags(text * 2)
 
 

@@ -208,17 +208,17 @@ def _without_people(
 ) -> list[tuple[str, ...]]:
     """The phrases without people's names, except those in the title that recur, and no first name alone."""
     persons = find_person_words("\n".join(block.text for block in first_blocks(blocks)), people)
-    if not persons:
+    relatives = find_relatives(title or "")
+    if not persons and not relatives:
         return list(found)
     known = find_person_words("", people)
     words = TOKEN.findall(title or "")
     first = frozenset(fold(word) for word, following in pairwise(words) if fold(following) in persons)
-    first |= find_relatives(title or "")
     named = frozenset(map(fold, words)) - known
     return [
         keys
         for keys in found
-        if not (len(keys) == 1 and keys[0] in first)
+        if not (len(keys) == 1 and keys[0] in first | relatives)
         and (persons.isdisjoint(keys) or (named.issuperset(keys) and phrases[keys].count >= _MIN_PERSON))
     ]
 
