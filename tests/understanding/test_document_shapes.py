@@ -6,6 +6,7 @@ import pytest
 
 from chyme.documents.properties.reader import Properties
 from chyme.text.markdown_blocks import blocks_of
+from chyme.understanding.classification.code_texts import is_code_text
 from chyme.understanding.classification.document_rules import classify_document_by_rules
 from chyme.understanding.classification.document_shapes import shape_tags
 from chyme.understanding.classification.literary_forms import is_fiction, is_verse
@@ -71,8 +72,10 @@ def tags(text: str, *, mime: str = DOCX, name: str = "a.docx", language: str | N
         ("![](page.png)\n", "picture"),
         (VERSE, "poem"),
         (STORY, "fiction"),
+        ("> Marta Quist: Approved\n", "stamp"),
+        ("Gull\n\n|  | Series 1 | Series 2 |\n| --- | --- | --- |\n| Category 1 | 4 | 2 |\n", "chart"),
     ],
-    ids=["list", "table", "checklist", "form", "picture", "poem", "fiction"],
+    ids=["list", "table", "checklist", "form", "picture", "poem", "fiction", "stamp", "chart"],
 )
 def test_the_shape_of_a_document_tells_its_kind(text: str, kind: str) -> None:
     assert kinds(text) == [kind]
@@ -82,6 +85,54 @@ def test_prose_has_no_shape_and_a_table_of_contents_is_no_form() -> None:
     assert kinds(PROSE * 8) == []
     contents = "".join(f"{number} Boats of the harbour .................... {number}\n\n" for number in range(1, 9))
     assert "form" not in kinds(contents)
+
+
+def test_an_essay_with_bullet_points_is_no_list() -> None:
+    item = (
+        "- **Ferries:** they carry people and goods across the bay, and they have done so for more than sixty years.\n"
+    )
+    assert kinds(f"Boats of the bay\n\n{item * 4}") == []
+    assert kinds("Boats of the bay\n\n" + "- ferries of the bay\n" * 4) == ["list"]
+    assert kinds("Boats of the bay\n\n" + item.replace(".", "") * 4) == ["list"]
+
+
+SCRIPT = """The sheet was made with these commands:
+
+clear all
+set obs 3
+gen double roots = sqrt(_n)
+gen boats = ""
+replace boats = "gull" in 1
+replace boats = "tern" in 2
+save boats.dta
+"""
+
+
+def test_a_script_in_a_plain_text_is_source_code_and_its_names_and_values_are_no_subjects() -> None:
+    assert tags(SCRIPT, mime="text/plain", name="boats.txt") == ("source code",)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        PROSE * 3,
+        "if you see a ferry\nfor the first time\nwhile the moon is up\nlet it pass by\nuse no lamp\n",
+        "boat = gull\nport = Hull\ncrew = 4\nyear = 1990\nflag = red\n",
+    ],
+    ids=["prose", "lines", "fields"],
+)
+def test_prose_and_fields_are_no_source_code(text: str) -> None:
+    assert not is_code_text(text)
+
+
+def test_lines_that_would_take_a_search_for_code_long_are_read_at_once() -> None:
+    assert not is_code_text(("if " + "x(" * 140 + "!\n") * 200)
+
+
+def test_who_wrote_a_comment_and_a_placeholder_are_no_subjects() -> None:
+    comments = "> Marta Quist: The ferry is late.\n\n> Marta Quist: The ferry is old.\n\n> Marta Quist: No ferry.\n\n"
+    assert not {"marta quist", "marta", "quist"} & set(tags(comments * 2))
+    assert tags("Ropes: [placeholder]\n\nSails: [placeholder]\n\nLamps: [placeholder]\n") == ()
 
 
 def test_a_list_that_names_its_kind_is_called_by_that_alone() -> None:
@@ -149,6 +200,8 @@ def test_placeholder_text_is_called_so_and_has_no_subjects() -> None:
         ("# Testing linked boats\n\nNothing to see.\n", "a.docx"),
         ("# Boats\n\nThis is a sample file for the importer.\n", "a.docx"),
         ("The quick brown fox jumps over the lazy dog.\n", "a.docx"),
+        ("This is a test of ropes.\n\nThick\n\nThin\n", "a.docx"),
+        ("# Rigging\n\nTesting ropes: [Rope placeholder]\n\nTesting new sails: [Sail placeholder]\n", "a.docx"),
         ("Nothing to see here.\n", "test.docx"),
         ("Nothing to see here.\n", "boats_testPDF_links.pdf"),
     ],

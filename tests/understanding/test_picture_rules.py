@@ -106,3 +106,11 @@ def test_content_in_no_promised_shape_is_no_error() -> None:
         preview="[1", ocr="", caption="3", objects='{"objects": [3]}', name="IMG_0001.jpg"
     )
     assert found.title is None
+
+
+def test_a_table_or_chart_is_tagged_as_a_chart_and_says_nothing_more() -> None:
+    found = classify(caption="A table or chart.", name="tides.png")
+
+    assert found.tags == ("chart",)
+    assert found.summary is None
+    assert found.title == "tides"

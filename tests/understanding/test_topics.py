@@ -6,9 +6,10 @@ import pytest
 
 from chyme.text.markdown_blocks import blocks_of
 from chyme.understanding.classification.document_types import document_type_tags
+from chyme.understanding.tags.clear_subjects import is_clear_subject
 from chyme.understanding.tags.name_topics import find_column_topics, find_title_topics
 from chyme.understanding.tags.person_names import find_person_words
-from chyme.understanding.tags.phrases import count_phrases
+from chyme.understanding.tags.phrases import Phrase, count_phrases
 from chyme.understanding.tags.topics import find_topics
 
 ALPS = """# Hiking in the Alps
@@ -301,3 +302,78 @@ def test_a_file_name_gives_a_topic_only_if_it_ends_with_one() -> None:
 
 def test_a_text_in_an_alphabet_without_spaces_has_no_topics() -> None:
     assert tags("เรือข้ามฟาก cosine เรือ\n\nเรือ cosine ท่าเรือ\n\ncosine ท่าเรือ cosine\n" * 3, "th") == []
+
+
+def phrase(*keys: str, count: int, places: int, first: float = 0.1, capitals: bool = False) -> Phrase:
+    return Phrase(
+        keys, first, count=count, body=count, inside=count, capitals=count * capitals, places=set(range(places))
+    )
+
+
+@pytest.mark.parametrize(
+    ("found", "words", "is_clear"),
+    [
+        (phrase("ferry", count=6, places=4), 900, True),
+        (phrase("ferry", count=5, places=4), 900, False),
+        (phrase("ferry", count=6, places=3), 900, False),
+        (phrase("ferry", count=6, places=4), 9_000, False),
+        (phrase("ferry", count=6, places=4, first=0.9), 900, False),
+        (phrase("ferry", count=3, places=1), 150, True),
+        (phrase("gullport", count=4, places=3, capitals=True), 900, True),
+        (phrase("tidal", "energy", count=3, places=2), 900, True),
+        (phrase("tidal", "energy", count=2, places=2), 900, False),
+        (phrase("port", "authority", count=2, places=1, capitals=True), 300, True),
+    ],
+)
+def test_a_subject_is_clear_if_it_is_early_frequent_and_spread(found: Phrase, words: int, is_clear: bool) -> None:
+    assert is_clear_subject(found, words, "en") is is_clear
+
+
+def test_a_subject_that_the_title_or_a_heading_names_needs_fewer_mentions() -> None:
+    rare = phrase("ferry", count=1, places=1)
+    rare.titled = True
+    assert is_clear_subject(rare, 900, "en")
+    headed = phrase("ferry", count=4, places=4)
+    assert not is_clear_subject(headed, 900, "en")
+    headed.raised = True
+    assert is_clear_subject(headed, 900, "en")
+
+
+FERRIES = "The ferries of the bay are old, and nobody wants to pay for new ones before the end of the war.\n\n"
+
+
+def test_beside_a_subject_of_the_title_only_clear_ones_are_topics() -> None:
+    text = FERRIES * 30 + "A lantern hung there.\n\nThe lantern was green, and a lantern is cheap.\n\n"
+    assert tags(f"# Ferries\n\n{text}", title="Ferries") == ["ferries"]
+    assert "lantern" in tags(
+        f"# Ferries\n\n{text}" + "The lantern shone.\n\nIt was a lantern.\n\n" * 2, title="Lantern"
+    )
+
+
+def test_kinds_of_writing_are_subjects_only_in_a_title() -> None:
+    text = "A tidal study of the bay is new.\n\nThe tidal study costs much, and the tidal study is long.\n\n" * 2
+    assert not any("study" in tag for tag in tags(text))
+    assert "tidal study" in tags(text, title="The tidal study")
+
+
+def test_a_relative_with_a_name_is_no_topic() -> None:
+    text = (
+        "The mayor and his wife Greta saw the harbour. His wife Greta likes it.\n\nThen Greta left the harbour.\n\n" * 3
+    )
+    found = tags(text, title="The mayor and his wife Greta at the harbour")
+    assert not any("greta" in tag for tag in found)
+    assert "harbour" in found
+
+
+def test_a_command_in_capitals_is_no_topic_where_the_text_has_it_as_a_verb() -> None:
+    text = "Hold ERASE and press a key.\n\nTo erase a note press ERASE or STOP.\n\nNotes are erased by the ERASE.\n\n"
+    assert "erase" not in tags(text * 2)
+
+
+def test_fields_with_their_values_give_no_topics_of_a_title() -> None:
+    assert find_title_topics("Boat: gull Port: Hull", "en", (), 5) == []
+    assert title_topics("Tidal energy: gull harbours") != []
+
+
+def test_a_title_gives_no_phrase_that_ends_with_an_adjective() -> None:
+    assert "ferry good" not in title_topics("Ferry Good Credit")

@@ -46,9 +46,10 @@ from chyme.understanding.titles.cleanup import comparison_key, is_filler, is_jun
 if TYPE_CHECKING:
     from chyme.documents.properties.reader import Properties
 
-RULES_VERSION = 4  # raise it when a rule changes the result
+RULES_VERSION = 5  # raise it when a rule changes the result
 _BEGINNING = 20_000  # characters read when only the title is wanted
-_TOPICS, _MIN_TOPICS = 5, 2  # topics of a document, and beside the author's keywords
+_TOPICS, _MIN_TOPICS = 4, 2  # topics of a document, and beside the author's keywords
+_SUBJECTS = 5  # topics and keywords together
 _TABLE_TOPICS = 4
 _MAX_KEYWORDS = 5  # of the author's keywords that become tags
 _MANY_KEYWORDS = 15  # more than this are meant for search engines
@@ -56,6 +57,7 @@ _KEYWORD_WORDS, _KEYWORD_LENGTH = 4, 40
 _SENDER_LENGTH = 60  # characters of the name of who wrote a bill
 _HEADER = 4_000  # characters in which an e-mail names its sender and recipients
 _CORRESPONDENT = re.compile(r"^\*\*(?:From|To|Cc|Reply-To|Sender)(?::\*\*|\*\*:) (.{1,400})", re.MULTILINE)
+_NOTE_AUTHOR = re.compile(r"^> ([^\W\d_][^:\n]{1,60}): ", re.MULTILINE)  # of a comment or a stamp
 _ENOUGH_TEXT = 60  # characters of text from which on the detected language beats the stated one
 
 
@@ -197,7 +199,7 @@ def _choose_tags(
     if source.spoken:
         type_topics.append(Topic("recording", 0.9))
     keywords = _keywords(source)
-    count = max(_MIN_TOPICS, _TOPICS - len(keywords))
+    count = max(_MIN_TOPICS, min(_TOPICS, _SUBJECTS - len(keywords)))
     sorts = frozenset(tag for tag, _ in types)
     table = _find_table(source, mime)
     has_subjects = not (is_data(mime) or table or mime in ARCHIVES or sorts & WITHOUT_TOPICS)
@@ -248,6 +250,7 @@ def _find_people(source: SourceText, properties: Properties | None) -> list[str]
     names = [properties.author] if properties else []
     if source.where == "doc-to-markdown":
         names += [match[1].partition("<")[0] for match in _CORRESPONDENT.finditer(source.whole[:_HEADER])]
+        names += [author for author in _NOTE_AUTHOR.findall(source.whole[:_HEADER]) if author.istitle()]
     return [name for name in names if name]
 
 

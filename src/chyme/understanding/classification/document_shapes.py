@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from chyme.files.extensions import ARCHIVES
 from chyme.text.function_words import function_words, language_of, words_in
 from chyme.text.markdown_blocks import Block, BlockType
+from chyme.understanding.classification.code_texts import is_code_text
 from chyme.understanding.classification.data_descriptions import parse_markdown_table
 from chyme.understanding.classification.literary_forms import is_fiction, is_verse
 from chyme.understanding.classification.sample_texts import is_named_test, is_placeholder_text, is_test_text
@@ -18,8 +19,10 @@ if TYPE_CHECKING:
     from chyme.documents.properties.reader import Properties
 
 PLACEHOLDER, TEST, TEST_MESSAGE, BOUNCE = "placeholder text", "test document", "test message", "delivery failure"
-_POEM, _FICTION, _MULTILINGUAL = "poem", "fiction", "multilingual"
-WITHOUT_TOPICS = frozenset({PLACEHOLDER, TEST, TEST_MESSAGE, BOUNCE, _POEM, _FICTION})  # what recurs is no subject
+_POEM, _FICTION, _MULTILINGUAL, _CODE, _STAMP = "poem", "fiction", "multilingual", "source code", "stamp"
+WITHOUT_TOPICS = frozenset(  # what recurs is no subject
+    {PLACEHOLDER, TEST, TEST_MESSAGE, BOUNCE, _POEM, _FICTION, _CODE, _STAMP}
+)
 _FORMATS = frozenset({"e-mail", "book", "presentation", "spreadsheet", "table"})  # kinds that the format alone tells
 _BY_MIME = {
     "application/json": "structured data",
@@ -43,6 +46,15 @@ _BLANK = re.compile(r"(?:\\?_){4,}|\.{10,}|…{4,}")
 _CONTENTS_LINE = re.compile(r"[.…]{4,}\s?\d{1,3}\b")  # a line of a table of contents
 _PICTURE = re.compile(r"!\[[^\[\]]{0,300}\]\([^()]{0,2000}\)")
 _MIN_ITEMS, _LIST_SHARE, _TABLE_SHARE = 3, 0.5, 0.4
+_LIST_PROSE, _ITEM_WORDS = 0.25, 16  # share of the words of a list that are in sentences of so many words
+_ONLY_STAMP = re.compile(  # the stamps that programs for PDFs offer
+    r"\s*> (?:[^:\n]{1,60}: )?(?:(?:not )?approved|draft|final|confidential|experimental|expired|sold|departmental"
+    r"|as is|top secret|for comment|(?:not )?for public release|completed|void|rejected|accepted|received|reviewed"
+    r"|revised)[.!]?\s*",
+    re.IGNORECASE,
+)
+_CHART_DATA = re.compile(r"\| Series 1 \|(?:[^\n]{0,300}\n){1,3}\| Category 1 \|")  # of a chart nobody has filled in
+_CHART_WORDS = 60  # words of a page that shows little else than a chart
 _LIST_WORDS = 1_500  # a longer text that consists of items is a book of rules or the like
 _MIN_PROSE, _PROSE_WORDS, _PROSE_SHARE, _LONG_PARAGRAPH = 3, 120, 0.6, 20
 _SLIDE_PROGRAMS = ("impress", "powerpoint", "keynote", "beamer")
@@ -82,6 +94,12 @@ def shape_tags(
     blocks = [block for block in source.blocks[:_BLOCKS] if block.sort is not BlockType.MENU]
     if is_placeholder_text(blocks, title):
         yield PLACEHOLDER, 0.9
+        return
+    if _ONLY_STAMP.fullmatch(source.text):
+        yield _STAMP, 0.8
+        return
+    if mime == "text/plain" and not known and is_code_text(source.text):
+        yield _CODE, 0.8
         return
     is_mail = "e-mail" in known
     if is_mail:
@@ -158,12 +176,24 @@ def _main_part(blocks: Sequence[Block], text: str) -> str:
     whole = sum(lengths.values())
     if not whole:
         return "picture" if _PICTURE.search(text) else ""
+    words = {sort: sum(len(block.text.split()) for block in blocks if block.sort is sort) for sort in BlockType}
+    if _CHART_DATA.search(text[:_HEAD]) and words[BlockType.PARAGRAPH] < _CHART_WORDS:
+        return "chart"
     if lengths[BlockType.ASIDE] > _TABLE_SHARE * whole and parse_markdown_table(text):
         return "table"
-    words = sum(len(block.text.split()) for block in blocks)
-    if items >= _MIN_ITEMS and words < _LIST_WORDS and lengths[BlockType.ITEM] >= _LIST_SHARE * whole:
-        return "list"
+    is_short = sum(words.values()) < _LIST_WORDS
+    if items >= _MIN_ITEMS and is_short and lengths[BlockType.ITEM] >= _LIST_SHARE * whole:
+        return "" if _has_prose(blocks) else "list"
     return ""
+
+
+def _has_prose(blocks: Sequence[Block]) -> bool:
+    """Whether many words are in long paragraphs or items of whole sentences: an essay with bullet points is no list."""
+    texts = [block.text.rstrip() for block in blocks if block.sort in (BlockType.PARAGRAPH, BlockType.ITEM)]
+    prose = [len(text.split()) for text in texts if text.endswith((".", "!", "?"))]
+    return sum(count for count in prose if count >= _ITEM_WORDS) > _LIST_PROSE * sum(
+        len(text.split()) for text in texts
+    )
 
 
 def _languages_of(blocks: Sequence[Block]) -> frozenset[str]:

@@ -36,6 +36,7 @@ _KINDS = (
     ("a receipt", "receipt"),
     ("a letter", "letter"),
     ("a chart", "chart"),
+    ("table or chart", "chart"),
     ("a diagram", "diagram"),
     ("photograph", "photo"),
     ("page of text", "scan"),
@@ -47,8 +48,8 @@ _LEAD = re.compile(
 )
 _PLAIN = re.compile(
     r"^(?:an?|the)? ?(?:dark |plain |black-and-white |blurry |\w+ish )*(?:\w+ )?"
-    r"(?:photo(?:graph)?|picture|image|drawing or diagram|drawing|diagram|chart|receipt|letter|screenshot|"
-    r"piece of text|page (?:of|with) text)"
+    r"(?:photo(?:graph)?|picture|image|drawing or diagram|drawing|diagram|table or chart|chart|receipt|letter|"
+    r"screenshot|piece of text|page (?:of|with) text)"
     r"(?:, mostly \w+(?: and \w+)?)?\.?$",
     re.IGNORECASE,
 )

@@ -34,6 +34,8 @@ def is_test_text(blocks: Sequence[Block], title: str | None) -> bool:
         return True
     if not 0 < _count_words(blocks) <= _MAX_WORDS:
         return False
+    if sum(_tested().match(block.text) is not None for block in blocks[:_BLOCKS]) > 1:
+        return True
     first = " ".join(block.text[:200] for block in blocks[:4])
     return bool(_test_title().search(title or "") or _test_sentence().search(first))
 
@@ -69,6 +71,12 @@ def _test_title() -> re.Pattern[str]:
         rf"|(?<!\w)(?!(?:{_words('real tests')}) )[\w-]+ (?:{tests})(?: (?:{_words('things')}))?\W*$",
         re.IGNORECASE,
     )
+
+
+@cache
+def _tested() -> re.Pattern[str]:
+    """`Testing links:`, `Test of links`: a part that says what is tested."""
+    return re.compile(r"(?:testing [\w-]+(?: [\w-]+)?:|test of )", re.IGNORECASE)
 
 
 @cache

@@ -7,13 +7,14 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import takewhile
 
-from chyme.text.common_words import has_noun_endings, is_nounlike
+from chyme.text.common_words import general_words, has_noun_endings, is_nounlike
 from chyme.text.function_words import function_words
 from chyme.text.stemmer import fold
 from chyme.text.unspaced_scripts import RUNS
 from chyme.understanding.tags.person_names import find_person_words
 from chyme.understanding.tags.phrases import (
     TOKEN,
+    comparison_form,
     empty_words,
     form_nouns,
     generic_nouns,
@@ -62,6 +63,8 @@ def find_title_topics(title: str, language: str | None, people: Sequence[str], l
 
     Whole noun phrases, with their last noun even if that is a general one: `linked images`, not `linked`.
     """
+    if title.count(": ") > 1:
+        return []  # fields with their values
     persons = find_person_words(title, people)
     if language is None and _may_be_english(title):
         language = "en"
@@ -133,9 +136,12 @@ def _is_form(word: str, language: str | None) -> bool:
 def _may_end(words: Sequence[str], language: str | None) -> bool:
     """Whether the last word may be a noun: after another noun also a participle, as in `machine learning`."""
     *others, last = words
+    generic = generic_nouns(language)
     is_compound = bool(others) and last.lower().endswith("ing") and is_nounlike(others[-1].lower(), language)
     if language == "de" and not last[:1].isupper():
         return False
+    if others and last.lower() in general_words(language) and comparison_form(last, language) not in generic:
+        return False  # `bank good`
     return is_nounlike(last.lower(), language) or last.isupper() or is_compound
 
 

@@ -37,8 +37,17 @@ _GREETED = re.compile(
     re.MULTILINE,
 )
 _SPEAKER = re.compile(r"^\W{0,3}([A-ZÀ-Þ][^\W\d_]+(?:\s[A-ZÀ-Þ][^\W\d_]+){0,2})\s?:\s", re.MULTILINE)
+_RELATIVE = re.compile(
+    r"\b(?:wife|husband|widow|son|daughter|brother|sister|mother|father|uncle|aunt|cousin|nephew|niece|girlfriend"
+    r"|boyfriend|fiancée?|partner)\s([A-ZÀ-Þ][^\W\d_]{2,20})\b"
+)
 _NOUNS_TOO = frozenset({"Frau", "Herr", "Herrn"})  # which may stand beside any other noun
 _WORD = re.compile(r"[^\W\d_]{2,}(?:['’-][^\W\d_]+)*")
+
+
+def find_relatives(text: str) -> frozenset[str]:
+    """The first names after words for relatives, folded: `his wife Anna`."""
+    return frozenset(map(fold, _RELATIVE.findall(text[:_MAX_CHARS])))
 
 
 def find_person_words(text: str, people: Iterable[str] = ()) -> frozenset[str]:

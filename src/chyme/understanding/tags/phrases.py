@@ -28,7 +28,8 @@ _JOINED_NAME = re.compile(
     r"\b(?:(San|Los|Las|Saint) (?=[A-Z][a-z])|(New) (?=York|Zealand|Jersey|Delhi|Orleans|Mexico|England|Hampshire)"
     r"|(North|South) (?=America|Africa|Korea|Carolina|Dakota|Sudan))"
 )
-_TWO_LETTERS, _ROADS, _FORM_NOUNS = "two letters", "roads", "form nouns"
+_TWO_LETTERS, _ROADS, _FORM_NOUNS, _FORM_HEADS = "two letters", "roads", "form nouns", "form heads"
+_NO_EMPTY_WORDS = frozenset({_TWO_LETTERS, _ROADS, _FORM_NOUNS, _FORM_HEADS})  # sections
 _DIGIT = re.compile(r"\d")
 _NUMBER = re.compile(r"\d+")
 _REPEATS = 2  # times that the same block counts
@@ -163,13 +164,18 @@ def without_other_languages(blocks: Sequence[Block], language: str | None) -> Se
 
 @functools.cache
 def empty_words(language: str | None) -> frozenset[str]:
-    sections = [section for section in _FORM_WORDS.sections if section not in (_TWO_LETTERS, _ROADS, _FORM_NOUNS)]
+    sections = [section for section in _FORM_WORDS.sections if section not in _NO_EMPTY_WORDS]
     return general_words(language).union(*map(_FORM_WORDS.words, sections))
 
 
 def form_nouns() -> frozenset[str]:
     """Nouns for documents and their parts, which are at the beginning or end of a title and no subject."""
     return _FORM_WORDS.words(_FORM_NOUNS)
+
+
+def form_heads() -> frozenset[str]:
+    """Nouns for kinds of writing: what ends with one is a subject only if the title names it."""
+    return _FORM_WORDS.words(_FORM_HEADS)
 
 
 @functools.cache

@@ -12,12 +12,12 @@ from chyme.understanding.tags.digest import TagDigest
 from chyme.understanding.tags.names import split_tags
 from chyme.understanding.tags.topics import find_topics
 
-RULES_VERSION = 4  # raise it when the same texts give other tags
+RULES_VERSION = 5  # raise it when the same texts give other tags
 CLASSIFICATION, GENERATED = "classification", "generated"
 OBJECTS_OUTPUT = "image-objects"
 SURE = 0.5  # confidence that an object in a picture needs to become a tag
 MAX_OBJECTS = 5  # objects in a picture that become tags: twenty of them would not be twenty topics
-MAX_GENERATED = 5  # topics of a text whose classification found none
+MAX_GENERATED = 4  # topics of a text whose classification found none
 _LONG_TEXTS = ("file", "url-crawl-content", "doc-to-markdown", "image-ocr", "speech-recognition")
 _SAMPLE = 5000  # characters by which the language is detected
 

@@ -14,13 +14,15 @@ from chyme.text.markdown_blocks import Block
 from chyme.text.stemmer import fold
 from chyme.text.unspaced_scripts import IDEOGRAPH
 from chyme.understanding.summaries.refusals import is_filler
-from chyme.understanding.tags.person_names import find_person_words
+from chyme.understanding.tags.clear_subjects import is_clear_subject, is_name
+from chyme.understanding.tags.person_names import find_person_words, find_relatives
 from chyme.understanding.tags.phrases import (
     JOINER,
     TOKEN,
     Phrase,
     count_phrases,
     first_blocks,
+    form_heads,
     form_nouns,
     generic_nouns,
     is_german_noun_phrase,
@@ -28,11 +30,13 @@ from chyme.understanding.tags.phrases import (
 )
 
 MIN_SCORE, _MIN_SCORE_OF_FEW, _FEW = 0.36, 0.28, 3  # share of the best score; less for the first topics
+_SURE_TOPICS = 2  # topics that are given without further proof, unless the title names the best one
 _MAX_LEAD = 1.5  # times the second score that the best one counts at most: a title is far ahead
 _TAG_LENGTH = 50
 _MIN_PERSON = 4  # mentions of a person whose name is in the title
 _COVERED = 0.75  # share of the mentions of a phrase that are part of one longer phrase
 _AS_VERB = 0.5  # share of the mentions after a word that verbs follow
+_AS_NOUN = 0.3  # share of the mentions after a word that nouns follow, of a word whose verb forms a text has
 _MIN_ABBREVIATION = 4  # mentions that a tag of two letters needs
 _MIN_LETTERS = 4  # of a word that is a topic alone and no name or abbreviation
 _AS_MODIFIER = 0.6  # share of the mentions before a general noun: favourite things, custom settings
@@ -83,7 +87,8 @@ def find_topics(
         return [Topic(phrase, round(max(0.4, 0.8 - 0.08 * rank), 2)) for rank, phrase in enumerate(distinct[:limit])]
     blocks = without_other_languages(blocks, language)
     phrases = count_phrases(blocks, title, language)
-    is_short = sum(len(block.text.split()) for block in blocks[:_SHORT_TEXT]) < _SHORT_TEXT
+    words = sum(len(block.text.split()) for block in first_blocks(blocks))
+    is_short = words < _SHORT_TEXT
     extra = int(is_short and language != "de")  # German nouns have capitals
     recurring = [keys for keys, counts in phrases.items() if _recurs(counts, blocks, language, extra)]
     recurring = _without_people(_without_parts(recurring, phrases), phrases, blocks, title, people)
@@ -93,6 +98,8 @@ def find_topics(
     chosen = _distinct(ranked, limit)
     if not chosen:
         return []
+    sure = 1 if phrases[chosen[0]].titled else _SURE_TOPICS
+    chosen = chosen[:sure] + [keys for keys in chosen[sure:] if is_clear_subject(phrases[keys], words, language)]
     best = min(scores[chosen[0]], _MAX_LEAD * scores[chosen[min(1, len(chosen) - 1)]])
     return [
         Topic(_to_tag(phrases[keys], language), round(min(0.9, 0.3 + 0.5 * scores[keys] / best), 2))
@@ -112,6 +119,8 @@ def _recurs(phrase: Phrase, blocks: Sequence[Block], language: str | None, extra
         return False
     if all(key in generic for key in phrase.keys) and (len(phrase.keys) == 1 or not phrase.raised):
         return False
+    if phrase.keys[-1] in form_heads() and not phrase.titled:
+        return False
     if len(phrase.keys[0]) == 2 and phrase.count < _MIN_ABBREVIATION:
         return False
     if not has_noun_endings(language):
@@ -126,6 +135,18 @@ def _recurs(phrase: Phrase, blocks: Sequence[Block], language: str | None, extra
     return len(phrase.places) > 1 or phrase.count > least
 
 
+def _is_verb(phrase: Phrase, named: bool) -> bool:
+    """Whether hardly a mention is where nouns are. Capitals prove no name if the text has the word without them too."""
+    is_word = not named or any(form.islower() for form in phrase.forms)
+    return phrase.as_noun < _AS_NOUN * phrase.count if is_word else not phrase.as_noun
+
+
+def _is_apposition(form: str, generic: frozenset[str]) -> bool:
+    """Whether a general noun precedes a name, as in `wife Anna`: it is a part of a sentence."""
+    words = form.split()
+    return any(word.islower() and word in generic and name.istitle() for word, name in pairwise(words))
+
+
 def _has_verb_forms(word: str, phrases: Mapping[tuple[str, ...], Phrase]) -> bool:
     """Whether a text has forms of a verb besides the word: erased, erasing."""
     stem = word.removesuffix("e")
@@ -137,12 +158,14 @@ def _score(phrase: Phrase, language: str | None, phrases: Mapping[tuple[str, ...
     last = form.rpartition(" ")[2]
     if not is_nounlike(last.lower(), language) or len(form) > _TAG_LENGTH:
         return 0.0
-    is_name = phrase.inside > 0 and phrase.capitals > 0.7 * phrase.inside
+    named = is_name(phrase)
+    if language != "de" and _is_apposition(form, generic_nouns(language)):
+        return 0.0
     if len(phrase.keys) == 1 and (
         phrase.as_verb > _AS_VERB * phrase.count
-        or (phrase.as_modifier > _AS_MODIFIER * phrase.count and not is_name)
+        or (phrase.as_modifier > _AS_MODIFIER * phrase.count and not named)
         or (len(last) < _MIN_LETTERS and not last.isupper())
-        or (language == "en" and not phrase.as_noun and not is_name and _has_verb_forms(phrase.keys[0], phrases))
+        or (language == "en" and _is_verb(phrase, named) and _has_verb_forms(phrase.keys[0], phrases))
     ):
         return 0.0
     if phrase.cut > _COVERED * phrase.count:
@@ -154,11 +177,11 @@ def _score(phrase: Phrase, language: str | None, phrases: Mapping[tuple[str, ...
         return 0.0
     if language == "de":
         score *= 1.2
-    elif is_name:
+    elif named:
         score *= 1.15
     if not has_language(language):
-        score *= 1.0 if is_name or len(last) > 5 else 0.3
-    if len(phrase.keys) == 1 and len(last) < 5 and not is_name:
+        score *= 1.0 if named or len(last) > 5 else 0.3
+    if len(phrase.keys) == 1 and len(last) < 5 and not named:
         score *= 0.8
     return score
 
@@ -185,7 +208,8 @@ def _without_people(
 ) -> list[tuple[str, ...]]:
     """The phrases without people's names, except those in the title that recur, and no first name alone."""
     persons = find_person_words("\n".join(block.text for block in first_blocks(blocks)), people)
-    if not persons:
+    relatives = find_relatives(title or "")
+    if not persons and not relatives:
         return list(found)
     known = find_person_words("", people)
     words = TOKEN.findall(title or "")
@@ -194,7 +218,7 @@ def _without_people(
     return [
         keys
         for keys in found
-        if not (len(keys) == 1 and keys[0] in first)
+        if not (len(keys) == 1 and keys[0] in first | relatives)
         and (persons.isdisjoint(keys) or (named.issuperset(keys) and phrases[keys].count >= _MIN_PERSON))
     ]
 
