@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from chyme.documents.properties.reader import Properties
 from chyme.text.markdown_blocks import blocks_of
 from chyme.understanding.classification.source_text import read_source_text
 from chyme.understanding.classification.summary_sentence import choose_sentence
+from chyme.understanding.summaries.descriptions import choose_description
 from chyme.understanding.summaries.facts import DocumentFacts
+from chyme.understanding.summaries.introductions import is_section_heading
 from chyme.understanding.summaries.quotations import (
     field_labels,
     has_residue,
@@ -91,3 +94,67 @@ def test_a_long_text_of_fragments_is_not_torn() -> None:
 
 def test_sentences_of_languages_with_other_small_words_are_not_taken_for_lists() -> None:
     assert not is_refused("Волны были очень высокими, и мы не могли выйти в море на лодке.", "ru")
+
+
+def plain(text: str, facts: DocumentFacts) -> str:
+    found = choose_sentence(read_source_text({"file": text}), facts)
+    return found.text if found else ""
+
+
+def test_typst_is_told_without_its_commands_and_formulas() -> None:
+    text = (
+        '#set page(width: 9cm)\n#set heading(numbering: "1.")\n\n= Tidal sums\n'
+        "The sums are defined by the relation $T_n = T_(n-1) + 2$.\n\n#let tide(n) = (\n  if n { 1 }\n)\n"
+    )
+    facts = DocumentFacts("Tidal sums", "text/plain", "en")
+    assert plain(text, facts) == "A Typst document about “Tidal sums”."
+    said = "The tides of the northern coast are summed up by the day of the year."
+    assert plain(f"{text}\n{said}\n", facts).endswith(said)
+
+
+def test_latex_and_asciidoc_are_told_by_their_prose_and_headings() -> None:
+    latex = (
+        "\\documentclass{article}\n\\begin{document}\n\\section{Rivers}\n"
+        "This paper describes how \\emph{rivers} carry sand of size $d$ to the sea.\n\\end{document}\n"
+    )
+    facts = DocumentFacts("Rivers", "text/plain", "en")
+    assert plain(latex, facts) == "This paper describes how rivers carry sand of size d to the sea."
+    asciidoc = "= Boats\n:toc:\n\n== Oars and rowing\n\n- one\n\n== Sails of cloth\n\n----\n"
+    assert plain(asciidoc, DocumentFacts("Boats", "text/plain", "en")) == (
+        "An AsciiDoc document called “Boats”: Oars and rowing; Sails of cloth."
+    )
+
+
+def test_commands_of_statistics_are_named_and_not_quoted() -> None:
+    text = 'Made on a ship, from\n\nclear all\nset obs 3\n\ngen fish = ""\nreplace fish = "cod" in 1\nsave fish.dta\n'
+    assert plain(text, DocumentFacts(None, "text/plain", "en")) == (
+        "A text with Stata commands that says “Made on a ship, from”."
+    )
+    assert "commands" not in plain("Use the boat.\n\nReplace the oar.\n", DocumentFacts(None, "text/plain", "en"))
+
+
+def test_the_heading_of_a_later_section_is_not_what_a_document_is_called() -> None:
+    text = "# Coast\n\nThe coast is made of sand and stones, and of clay.\n\n## Part two\n\nSand\n"
+    assert is_section_heading(read_source_text({"doc-to-markdown": text}), "Part two")
+    assert not is_section_heading(read_source_text({"doc-to-markdown": text}), "Coast")
+    cover = "# Harbour Board\n\nReport\n\n## Tides of the coast\n\nThe tides of the coast are high.\n"
+    assert not is_section_heading(read_source_text({"doc-to-markdown": cover}), "Tides of the coast")
+    filler = f"# Top\n\n{'Lorem ipsum dolor sit amet consectetur adipiscing elit. ' * 3}\n\n## Part two\n"
+    assert "Part two" not in summarise(filler, DocumentFacts("Part two", PDF, "la"))
+
+
+def test_the_description_of_a_template_that_shares_no_word_with_the_text_is_not_used() -> None:
+    text = "## Tides of the coast\n\nThe sea rises twice a day.\n"
+    facts = DocumentFacts("Tides of the coast", PDF, "en")
+    foreign = Properties(description="Write a longer remark of several lines here._x000d_ Thanks a lot.")
+    fitting = Properties(description="How the coast changes_x000d_ with every hour of the day and night.")
+    sources = [read_source_text({"doc-to-markdown": text}, properties) for properties in (foreign, fitting)]
+    assert [choose_description(source, facts) for source in sources] == [
+        "",
+        "How the coast changes with every hour of the day and night.",
+    ]
+
+
+def test_rows_of_numbers_in_a_short_document_are_not_quoted() -> None:
+    text = "Text 2\n\nText 1\n\n|  | Series 1 |\n| --- | --- |\n| Category 1 | 4.3 |\n\nFig – Speed of the boat\n"
+    assert summarise(text, DocumentFacts(None, PDF)) == "A document with a chart of Series 1."

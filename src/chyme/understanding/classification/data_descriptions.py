@@ -138,7 +138,7 @@ def describe_columns(table: Table, form: str, title: str = "") -> str:
 def chart_series(markdown: str) -> tuple[str, ...]:
     """The names above a table that holds the data of a chart: it has nothing in its corner and only numbers below."""
     rows = [[_clean(cell) for cell in row.strip().strip("|").split("|")] for row in _ROW.findall(markdown)[:60]]
-    head, *data = [row for row in rows if not _RULE.match("|".join(row)) or not row] or [[]]
+    head, *data = [row for row in rows if not _RULE.match("|".join(row))] or [[]]
     is_chart = data and len(head) > 1 and not head[0] and all(head[1:])
     return tuple(head[1:]) if is_chart and all(_NUMBER.match(cell) for row in data for cell in row[1:]) else ()
 

@@ -24,6 +24,7 @@ from chyme.understanding.summaries.quotations import (
     without_running_heads,
 )
 from chyme.understanding.summaries.refusals import has_refused_phrase, is_filler
+from chyme.understanding.summaries.tables import describe_number_tables
 from chyme.understanding.summaries.wording import (
     end_sentence,
     join_names,
@@ -215,6 +216,8 @@ def _describe_beginning(source: SourceText, facts: DocumentFacts) -> Composed | 
 
 def _describe_length(source: SourceText, facts: DocumentFacts) -> Composed:
     """`A text in Korean called “Tides”, about 400 words.` What is sure of a text that cannot be quoted."""
+    if facts.form and name_title(facts):
+        return Composed(f"{facts.form} about {quote_name(facts.title or '')}.", 0.3)
     words = sum(word_count(block.text) for block in source.blocks)
     length = f"about {round(words, 1 - len(str(words))):,} words" if words >= _MANY_WORDS else "a few words"
     language = name_of(facts.language or "")
@@ -239,9 +242,12 @@ def describe_remainder(source: SourceText, facts: DocumentFacts) -> Composed | N
         return Composed(f"{form}{known} with {named} and no text.", 0.2)
     if not _LETTER.search(line) and any(map(str.isdecimal, line)):
         return Composed(f"{form}{known} of numbers and signs.", 0.2)
+    tables = describe_number_tables(source.whole[:_MINUTES_HEAD], facts)
+    if tables:
+        return tables
     if len(line) > QUOTE_LENGTH or has_residue(line):
         return _describe_beginning(source, facts) or _describe_length(source, facts)
-    is_all = len(told) == len(blocks)
+    is_all = len(told) == len(blocks) and not facts.form
     title = "" if is_all or (facts.title or "") in line else name_title(facts)
     return Composed(f"{form}{known}{title} that {_says(form)} {'only ' if is_all else ''}“{line}”.", 0.2)
 

@@ -89,6 +89,12 @@ def describe_tables(markdown: str, facts: DocumentFacts) -> Composed | None:
     return Composed(f"{known} with {len(tables)} tables; the largest has {describe_rows(largest)}.", 0.7)
 
 
+def describe_number_tables(markdown: str, facts: DocumentFacts) -> Composed | None:
+    """A description of the charts and tables of numbers in a short document, whose rows say nothing in a quotation."""
+    parts = [part for part in split_tables(markdown) if chart_series(part)]
+    return describe_tables("\n\n".join(parts), facts) if parts else None
+
+
 def _chart_series(parts: Sequence[str], mime: str) -> list[str]:
     """The series of tables that are charts: on slides by their shape, elsewhere if they have no other names."""
     found = [chart_series(part) for part in parts]

@@ -90,6 +90,8 @@ def name_kind(facts: DocumentFacts) -> str:
     """What the document is: its kind, otherwise what files of its type are."""
     if facts.kind:
         return with_article(facts.kind)
+    if facts.form:
+        return facts.form
     mime = facts.mime
     if is_slides(mime):
         return "A presentation"
