@@ -194,7 +194,7 @@ def test_a_story_is_told_as_one_and_not_by_one_of_its_sentences() -> None:
     assert is_story(STORY)
     assert not is_story("The board said that it asked the town for money. " * 40)
     assert summarise(STORY, DocumentFacts(None, "text/plain", "en")).startswith(
-        "A story with Ada Winter; it begins “The captain"
+        "A story with Ada Winter; it begins “The captain bowed and Ada Winter laughed at him.”"
     )
 
 
