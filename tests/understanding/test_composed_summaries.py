@@ -25,6 +25,7 @@ from chyme.understanding.summaries.weighing import stands_alone
 
 PDF, HTML, CSV = "application/pdf", "text/html", "text/csv"
 SLIDES = "application/vnd.openxmlformats-officedocument.presentationml.presentation"
+WORD = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
 SHEETS = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 STORY = (
     "The captain bowed and Ada Winter laughed at him. He sighed, and she whispered that her brother had seen him on "
@@ -124,7 +125,7 @@ def test_a_table_is_told_with_its_name_and_period() -> None:
 
 def test_a_document_of_tables_is_told_with_its_title_and_how_many_they_are() -> None:
     table = "| Code | Error |\n| --- | --- |\n| a | b |\n| c | d |\n"
-    facts = DocumentFacts("Faults of pumps", PDF, "en")
+    facts = DocumentFacts("Faults of pumps", WORD, "en")
     assert (
         summarise(table, facts)
         == "A document called “Faults of pumps” with a table of 2 columns and 2 rows: Code, Error."
@@ -134,6 +135,40 @@ def test_a_document_of_tables_is_told_with_its_title_and_how_many_they_are() -> 
     )
     swatches = "| A = 0.55, 0.10 | B = 0.60, 0.10 |\n| --- | --- |\n| C = 0.65, 0.10 | D = 0.70, 0.10 |\n"
     assert "0.55" not in summarise(swatches, DocumentFacts("Colours", PDF, "en"))
+
+
+def test_rows_of_a_pdf_are_not_counted_where_tables_end_with_the_page_or_rows_are_merged() -> None:
+    table = "| Code | Error |\n| --- | --- |\n| a | b |\n| c | d |\n"
+    facts = DocumentFacts("Faults of pumps", PDF, "en")
+    assert summarise(table, facts).endswith("with a table of 2 columns and 2 rows: Code, Error.")
+    assert summarise(f"{table}\n{table}", facts) == "A document called “Faults of pumps” with tables of Code, Error."
+    years = "| Income | 2021 | 2022 |\n| --- | --- | --- |\n| Rent Sales | 100 300 | 200 400 |\n| Gifts | 1 | 2 |\n"
+    assert summarise(years, DocumentFacts("Income", PDF, "en")) == (
+        "A document called “Income” with figures for 2021, 2022."
+    )
+
+
+def test_the_data_of_charts_is_told_as_charts() -> None:
+    chart = "|  | Apples | Pears |\n| --- | --- | --- |\n| May | 4.3 | 2 |\n| June | 2.5 | 4 |\n"
+    assert summarise(chart, DocumentFacts(None, SLIDES)) == "A presentation with a chart of Apples, Pears."
+    assert summarise(f"{chart}\n{chart}", DocumentFacts(None, SLIDES)) == (
+        "A presentation with charts of Apples, Pears."
+    )
+    unnamed = "|  | Series 1 |\n| --- | --- |\n| Category 1 | 4.3 |\n"
+    assert summarise(unnamed, DocumentFacts("Sales", WORD, "en")) == (
+        "A document called “Sales” with a chart of Series 1."
+    )
+    assert "table" in summarise(chart, DocumentFacts("Fruit", WORD, "en"))
+    assert "table" in summarise(chart.replace("2.5", "few"), DocumentFacts(None, SLIDES))
+
+
+def test_a_sheet_without_names_of_columns_is_told_by_its_first_words() -> None:
+    sheet = "## Sheet1\n\n| red kite | 2014-06-06 |\n| --- | --- |\n| tern | 5 |\n| 7.50 | 8 |\n"
+    assert summarise(sheet, DocumentFacts(None, SHEETS)) == "A spreadsheet with 3 rows and 2 columns: red kite, tern."
+    numbers = "## Sheet1\n\n| 1 | 2 |\n| --- | --- |\n| 3 | 4 |\n"
+    assert summarise(numbers, DocumentFacts(None, SHEETS)) == "A spreadsheet with 2 rows and 2 columns of numbers."
+    gaps = "## Sheet1\n\n|  |  |  |  |\n| --- | --- | --- | --- |\n| Part | Price |  |  |\n| a | 1 |  |  |\n"
+    assert summarise(gaps, DocumentFacts(None, SHEETS)).endswith("of Part, Price.")
 
 
 def test_comments_below_a_sheet_do_not_hide_its_table() -> None:
@@ -159,7 +194,7 @@ def test_a_story_is_told_as_one_and_not_by_one_of_its_sentences() -> None:
     assert is_story(STORY)
     assert not is_story("The board said that it asked the town for money. " * 40)
     assert summarise(STORY, DocumentFacts(None, "text/plain", "en")).startswith(
-        "A story with Ada Winter; it begins “The captain"
+        "A story with Ada Winter; it begins “The captain bowed and Ada Winter laughed at him.”"
     )
 
 

@@ -14,7 +14,9 @@ _MAX_CELL = 50  # average characters of a cell above which it is no table but a 
 _ROW = re.compile(r"^[ \t]*\|.*\|[ \t]*$", re.MULTILINE)
 _RULE = re.compile(r"^[\s|:+-]+$")
 _NUMBER = re.compile(r"^[\s\d.,:%$€£¥/+()-]*$")
+_SEVERAL_NUMBERS = re.compile(r"\| *-?\d[\d.,]{2,20} +-?\d[\d.,]{0,20}(?: +[\d.,-]{1,20}){0,9} *\|")
 _YEAR = re.compile(r"^(?:19|20)\d\d$")
+_WORD = re.compile(r"[^\W\d_]{3}")
 _VALUES = re.compile(r"=|\d[.,]\d.{0,40}\d[.,]\d")  # several numbers, or a number with the name of what it is
 _MARKUP = re.compile(r"[*`\\]+|__+|<[^<>]{0,80}>")
 _CODE = {
@@ -62,6 +64,7 @@ class Table:
     rows: int
     names: tuple[str, ...]
     caption: str = ""  # from a first row with only one filled cell
+    words: tuple[str, ...] = ()  # the first cells that are words, if the columns have no names
 
 
 def is_code(mime: str) -> bool:
@@ -119,9 +122,30 @@ def describe_table(table: Table) -> str:
 def describe_rows(table: Table) -> str:
     """`340 rows of name, price`, or the size alone if the columns have no names."""
     rows = _count_of(table.rows, "row")
-    return (
-        f"{rows}{_listing(table.names, ' of ')}" if table.names else f"{rows} and {_count_of(table.columns, 'column')}"
-    )
+    if table.names:
+        return f"{rows}{_listing(table.names, ' of ')}"
+    return f"{rows} and {_count_of(table.columns, 'column')}{_listing(table.words) or ' of numbers'}"
+
+
+def describe_columns(table: Table, form: str, title: str = "") -> str:
+    """`a table of name, price`, `figures for 2023, 2024`: what a table tells whose rows cannot be counted for sure."""
+    names = [name for name in table.names if name.casefold() != title.casefold()]
+    if names and all(map(_YEAR.match, names)):
+        return f"figures{_listing(names, ' for ')}"
+    return f"{form}{_listing(names, ' of ')}"
+
+
+def chart_series(markdown: str) -> tuple[str, ...]:
+    """The names above a table that holds the data of a chart: it has nothing in its corner and only numbers below."""
+    rows = [[_clean(cell) for cell in row.strip().strip("|").split("|")] for row in _ROW.findall(markdown)[:60]]
+    head, *data = [row for row in rows if not _RULE.match("|".join(row))] or [[]]
+    is_chart = data and len(head) > 1 and not head[0] and all(head[1:])
+    return tuple(head[1:]) if is_chart and all(_NUMBER.match(cell) for row in data for cell in row[1:]) else ()
+
+
+def has_merged_rows(markdown: str) -> bool:
+    """Whether a cell has several numbers: rows that a converter took for one."""
+    return _SEVERAL_NUMBERS.search(markdown[:MAX_CHARS]) is not None
 
 
 def parse_delimited_table(text: str) -> Table | None:
@@ -149,6 +173,7 @@ def parse_markdown_table(markdown: str) -> Table | None:
     filled = [len(cell) for row in cells for cell in row if cell]
     if not filled or sum(filled) > _MAX_CELL * len(filled):
         return None  # running text laid out in columns
+    cells = _without_empty_columns(cells)
     first = next((row for row in cells if any(row)), [])
     first_filled = [cell for cell in first if cell]
     title = first_filled[0] if len(first_filled) == 1 and len(first) > 1 and not _NUMBER.match(first_filled[0]) else ""
@@ -158,7 +183,19 @@ def parse_markdown_table(markdown: str) -> Table | None:
     columns = sum(map(bool, header))
     named = _are_names([cell for cell in header if cell])
     count = sum(not _RULE.match(row) for row in rows) - named - bool(title)
-    return Table(columns, max(count, 0), _column_names(header) if named else (), title) if count > 0 else None
+    names = _column_names(header) if named else ()
+    return Table(columns, count, names, title, () if named else _first_words(cells)) if count > 0 else None
+
+
+def _without_empty_columns(rows: Sequence[list[str]]) -> list[list[str]]:
+    filled = sorted({number for row in rows for number, cell in enumerate(row) if cell})
+    return [[row[number] for number in filled if number < len(row)] for row in rows]
+
+
+def _first_words(rows: Sequence[Sequence[str]]) -> tuple[str, ...]:
+    """The first cells that are words, of a table whose columns have no names."""
+    words = [cell for row in rows for cell in row if len(_WORD.findall(cell)) and len(cell) <= _NAME_LENGTH]
+    return tuple(dict.fromkeys(word for word in words if not _VALUES.search(word)))[:_MAX_NAMES]
 
 
 def _describe_json(text: str, mime: str) -> str | None:

@@ -30,8 +30,9 @@ from chyme.understanding.summaries.composition import (
 from chyme.understanding.summaries.contracts import describe_contract
 from chyme.understanding.summaries.descriptions import choose_description, first_description
 from chyme.understanding.summaries.facts import Composed, DocumentFacts
-from chyme.understanding.summaries.introductions import introduce, speaks_of_title
+from chyme.understanding.summaries.introductions import introduce, is_section_heading, speaks_of_title
 from chyme.understanding.summaries.mails import MAILBOX, MAILS, describe_mail, forwarded_text, written_text
+from chyme.understanding.summaries.markup_languages import read_markup
 from chyme.understanding.summaries.plain_lines import (
     capitalise_sentences,
     is_lower_case,
@@ -88,6 +89,9 @@ def choose_sentence(source: SourceText, facts: DocumentFacts) -> SummarySentence
     data = _describe_data(source, facts) if is_data(facts.mime) else None
     if data:
         return _composed(data)
+    source, facts = read_markup(source, facts)
+    if is_section_heading(source, facts.title or ""):
+        facts = replace(facts, is_named=False)
     known = _from_description(source, facts) or _from_recording(source)
     if known:
         return known

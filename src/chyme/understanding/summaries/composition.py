@@ -5,14 +5,26 @@ from __future__ import annotations
 import re
 from functools import cache
 
+from chyme.text.language_codes import name_of
 from chyme.text.markdown_blocks import BlockType
 from chyme.text.markdown_lines import shorten_text
+from chyme.text.sentences import word_count
 from chyme.text.word_lists import WordList
 from chyme.understanding.classification.source_text import SourceText
 from chyme.understanding.summaries.candidates import name_section
 from chyme.understanding.summaries.facts import Composed, DocumentFacts
 from chyme.understanding.summaries.phrases import PhraseList, plain_words
+from chyme.understanding.summaries.quotations import (
+    QUOTE_LENGTH,
+    field_labels,
+    has_residue,
+    line_labels,
+    quote_lines,
+    quote_sentences,
+    without_running_heads,
+)
 from chyme.understanding.summaries.refusals import has_refused_phrase, is_filler
+from chyme.understanding.summaries.tables import describe_number_tables
 from chyme.understanding.summaries.wording import (
     end_sentence,
     join_names,
@@ -29,7 +41,7 @@ from chyme.understanding.titles.cleanup import is_junk, is_log_line, same_words
 
 _MAX_BLOCKS = 1_500
 _MAX_NAMED, _NAME_LENGTH = 5, 60  # headings that are named, and their characters
-_SAID_LENGTH, _SAID_BLOCKS = 180, 30  # characters and blocks of the first words of a document
+_SAID_BLOCKS, _MANY_WORDS = 30, 20  # blocks of the first words of a document, and words that are worth counting
 _RULE = re.compile(r"[-_=*\s]+")
 _LETTER = re.compile(r"[^\W\d_]")
 _PICTURE = re.compile(r"!\[[^\]]*\]\([^)]*\)")
@@ -170,13 +182,49 @@ def describe_outline(source: SourceText, facts: DocumentFacts) -> Composed | Non
         return listed
     words = [
         text
-        for text in texts
-        if not same_words(text, facts.title or "") and _LETTER.search(text) and not has_refused_phrase(text)
+        for text in without_running_heads(texts, facts.title or "")
+        if _LETTER.search(text) and not has_refused_phrase(text)
     ]
-    line = shorten_text(" · ".join(dict.fromkeys(words)), _SAID_LENGTH)
-    if len(line) > 20 and len(_LETTER.findall(line)) > 0.5 * len(line.replace(" ", "")):
+    line = " · ".join(dict.fromkeys(words))
+    is_whole = len(line) <= QUOTE_LENGTH and len(texts) == len(source.blocks) and not has_residue(line)
+    if is_whole and len(line) > 20 and len(_LETTER.findall(line)) > 0.5 * len(line.replace(" ", "")):
         return Composed(f"{form}{known}{name_title(facts)} that {_says(form)} “{line}”.", 0.3)
-    return None
+    return _describe_beginning(source, facts)
+
+
+def _describe_beginning(source: SourceText, facts: DocumentFacts) -> Composed | None:
+    """`A text called “Tides” that says “The sea rises twice a day.”`, or the labels of its lines, if it is a form."""
+    form = f"{name_kind(facts)}{name_sender(facts.sender)}{name_day(facts.day)}"
+    title = facts.title or ""
+    first = [
+        block
+        for block in source.blocks[:_SAID_BLOCKS]
+        if block.sort is not BlockType.MENU and _LETTER.search(block.text)
+    ]
+    prose = [block.text for block in first if block.sort in (BlockType.PARAGRAPH, BlockType.ITEM)]
+    fields = field_labels(first, title)
+    said = "" if fields else quote_sentences(without_running_heads(prose, title), title, facts.language)
+    if said:
+        return Composed(f"{form}{'' if title in said else name_title(facts)} that {_says(form)} “{said}”", 0.3)
+    lines = "" if fields else quote_lines(source.text)
+    if lines:
+        begins = "begins" if _says(form) == "says" else "begin"
+        return Composed(f"{form}{'' if title in lines else name_title(facts)} that {begins} “{lines}”.", 0.3)
+    labels = fields or line_labels(first, title)
+    return Composed(f"{form}{name_title(facts)} with {join_names(labels)}.", 0.3) if labels else None
+
+
+def _describe_length(source: SourceText, facts: DocumentFacts) -> Composed:
+    """`A text in Korean called “Tides”, about 400 words.` What is sure of a text that cannot be quoted."""
+    if facts.form and name_title(facts):
+        return Composed(f"{facts.form} about {quote_name(facts.title or '')}.", 0.3)
+    words = sum(word_count(block.text) for block in source.blocks)
+    length = f"about {round(words, 1 - len(str(words))):,} words" if words >= _MANY_WORDS else "a few words"
+    language = name_of(facts.language or "")
+    language = "" if language == facts.language else language
+    known = f"{name_kind(facts)}{f' in {language}' if language else ''}{name_sender(facts.sender)}{name_day(facts.day)}"
+    named = name_title(facts)
+    return Composed(f"{known}{named}, {length}." if named else f"{known} of {length}.", 0.2)
 
 
 def describe_remainder(source: SourceText, facts: DocumentFacts) -> Composed | None:
@@ -194,10 +242,14 @@ def describe_remainder(source: SourceText, facts: DocumentFacts) -> Composed | N
         return Composed(f"{form}{known} with {named} and no text.", 0.2)
     if not _LETTER.search(line) and any(map(str.isdecimal, line)):
         return Composed(f"{form}{known} of numbers and signs.", 0.2)
-    is_all = len(line) <= _SAID_LENGTH and len(told) == len(blocks)
+    tables = describe_number_tables(source.whole[:_MINUTES_HEAD], facts)
+    if tables:
+        return tables
+    if len(line) > QUOTE_LENGTH or has_residue(line):
+        return _describe_beginning(source, facts) or _describe_length(source, facts)
+    is_all = len(told) == len(blocks) and not facts.form
     title = "" if is_all or (facts.title or "") in line else name_title(facts)
-    said = f"{_says(form)} {'only ' if is_all else ''}“{shorten_text(line, _SAID_LENGTH)}”"
-    return Composed(f"{form}{known}{title} that {said}.", 0.2)
+    return Composed(f"{form}{known}{title} that {_says(form)} {'only ' if is_all else ''}“{line}”.", 0.2)
 
 
 def _says(form: str) -> str:

@@ -6,8 +6,9 @@ import re
 from collections.abc import Sequence
 
 from chyme.model import Segment
+from chyme.text.function_words import empty_words
 from chyme.text.markdown_blocks import Block
-from chyme.text.sentences import sentences_of, word_count
+from chyme.text.sentences import sentences_of, terms_of, word_count
 from chyme.understanding.classification.result import SUMMARY_LENGTH
 from chyme.understanding.classification.source_text import SourceText
 from chyme.understanding.summaries.facts import DocumentFacts
@@ -19,10 +20,12 @@ from chyme.understanding.titles.cleanup import same_words
 
 _MIN_WORDS, _SHORT_WORDS = 5, 8  # words of a sentence that may serve, and below which it is joined with the next one
 _MAX_READ, _MAX_SENTENCES = 4_000, 3  # characters and sentences of a description that are read
+_RELATED_TEXT = 20_000  # characters of the text that a description must share a word with
 _MAX_JOINED = 4  # short sentences that are joined
 _FIRST_BLOCKS = 40  # blocks in which the rest of a description that was cut is looked for
 _CUT = re.compile(r"\s?(?:\.\.\.|…|\[\.\.\.\]|\[…\])$")
 _ENDED = re.compile(r"[.!?。！？؟।][\"'”»’)\]」』]{0,3}$")
+_OFFICE_BREAK = re.compile(r"_x000[adAD]_")
 _READING_TIME = re.compile(
     r"^\d{1,2} (?:min(?:ute)?s?(?: read)?|minut[eo]s?(?: de (?:leitura|lectura|lecture))?)\s+", re.IGNORECASE
 )
@@ -39,8 +42,11 @@ def first_description(source: SourceText, facts: DocumentFacts) -> str:
 
 
 def _sentences(source: SourceText, facts: DocumentFacts) -> list[str]:
-    line = _READING_TIME.sub("", " ".join(source.metadata.description[:_MAX_READ].split()))
+    description = _OFFICE_BREAK.sub(" ", source.metadata.description[:_MAX_READ])
+    line = _READING_TIME.sub("", " ".join(description.split()))
     if word_count(line) < _MIN_WORDS or same_words(line, facts.title or "") or is_filler(line):
+        return []
+    if not _is_related(line, source, facts):
         return []
     sentences = [sentence.text for sentence in sentences_of([Segment(0.0, 0.0, line)], [line])]
     found: list[str] = []
@@ -51,6 +57,15 @@ def _sentences(source: SourceText, facts: DocumentFacts) -> list[str]:
         if word_count(joined) >= _MIN_WORDS and not same_words(joined, facts.title or ""):
             found.append(shorten_sentence(_complete(joined, source.blocks[:_FIRST_BLOCKS]), SUMMARY_LENGTH))
     return found
+
+
+def _is_related(description: str, source: SourceText, facts: DocumentFacts) -> bool:
+    """Whether a description shares a word with its document: that of a template or a program does not."""
+    if source.metadata.where != "properties" or not source.text.strip():
+        return True
+    empty = empty_words(facts.language)
+    known = terms_of(f"{source.metadata.title} {facts.title or ''} {source.text[:_RELATED_TEXT]}", empty)
+    return not frozenset(terms_of(description, empty)).isdisjoint(known)
 
 
 def _join_short(sentences: Sequence[str]) -> str:

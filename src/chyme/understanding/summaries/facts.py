@@ -24,6 +24,7 @@ class DocumentFacts:
     day: str = ""  # ISO 8601
     is_named: bool = True  # the title is the document's own, not the file's name
     topics: Sequence[str] = ()
+    form: str = ""  # what its text is, if the type does not tell it: `A Typst document`
 
     @property
     def kind(self) -> str:

@@ -3,13 +3,33 @@
 from __future__ import annotations
 
 from chyme.text.function_words import empty_words
-from chyme.text.sentences import terms_of
+from chyme.text.markdown_blocks import BlockType
+from chyme.text.sentences import terms_of, word_count
+from chyme.understanding.classification.source_text import SourceText
 from chyme.understanding.summaries.facts import DocumentFacts
+from chyme.understanding.summaries.refusals import is_complete
 from chyme.understanding.summaries.wording import name_author, name_day, name_kind, name_subject
+from chyme.understanding.titles.cleanup import same_words
 
+_FIRST_BLOCKS, _SENTENCE_WORDS = 60, 8
 MAX_INTRODUCED = 360  # characters of both together
 _KNOWN_SHARE = 0.3  # of the title's words that a sentence has if it speaks of the title's subject
 _MAIN_SHARE = 0.6  # the same of what stands before the colon of a title
+
+
+def is_section_heading(source: SourceText, title: str) -> bool:
+    """Whether a title is rather the heading of a later section: an earlier section has sentences before it."""
+    if not title or same_words(source.metadata.title, title):
+        return False
+    is_headed = has_prose = False
+    for block in source.blocks[:_FIRST_BLOCKS]:
+        if same_words(block.text, title):
+            return has_prose and block.sort is BlockType.HEADING
+        if block.sort is BlockType.HEADING:
+            is_headed = True
+        elif block.sort is BlockType.PARAGRAPH and is_headed:
+            has_prose = has_prose or (word_count(block.text) >= _SENTENCE_WORDS and is_complete(block.text))
+    return False
 
 
 def introduce(sentence: str, facts: DocumentFacts) -> str:

@@ -143,7 +143,7 @@ def _is_list(sentence: str, language: str | None) -> bool:
     if RUNS.search(sentence):
         return False
     words = words_in(sentence)
-    small = _all_function_words()  # of every language, since the detected one may be that of another part
+    small = _all_function_words() | function_words(language)  # the detected one may be that of another part
     if function_words(language) and len(words) > 6 and sum(word in small for word in words) < 0.12 * len(words):
         return True
     spaced = [word for word in sentence.split() if word[:1].isalpha()]

@@ -9,17 +9,20 @@ from chyme.text.markdown_blocks import BlockType
 from chyme.understanding.classification.source_text import SourceText
 from chyme.understanding.summaries.facts import Composed, DocumentFacts
 from chyme.understanding.summaries.refusals import has_refused_phrase, is_filler
-from chyme.understanding.summaries.wording import end_sentence, join_names, name_day, name_kind, name_subject
+from chyme.understanding.summaries.wording import (
+    end_sentence,
+    is_slides,
+    join_names,
+    name_day,
+    name_kind,
+    name_subject,
+)
 from chyme.understanding.titles.cleanup import same_words
 
 _MIN_TITLES = 2  # slide titles that tell what slides are about
 _MAX_BLOCKS = 100
 _POINT_LENGTH = 90  # characters of a line that may be told as a point
 _LETTER = re.compile(r"[^\W\d_]")
-
-
-def is_slides(mime: str) -> bool:
-    return "presentation" in mime or "powerpoint" in mime
 
 
 def describe_slides(source: SourceText, facts: DocumentFacts, titles: Sequence[str]) -> Composed | None:

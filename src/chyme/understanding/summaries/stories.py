@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 
+from chyme.model import Segment
 from chyme.text.function_words import words_in
-from chyme.text.markdown_lines import shorten_text
+from chyme.text.sentences import sentences_of
 from chyme.text.word_lists import WordList
 from chyme.understanding.classification.source_text import SourceText
 from chyme.understanding.summaries.facts import Composed, DocumentFacts
@@ -16,7 +17,7 @@ _HEAD = 20_000  # characters in which the words of a narrative are counted
 _MIN_WORDS = 250
 _MIN_TOLD, _TOLD_SHARE = 3, 0.004  # different words of a narrative, and their share of all words
 _MIN_PRONOUNS = 0.025  # share of he, she, I, him, her …
-_BEGINNING = 130  # characters of the first words that are quoted
+_BEGINNING = 200  # characters of a first sentence that is quoted
 _MIN_NAMED, _MAX_NAMES = 3, 3  # how often someone is named, and how many are told
 _PERSON = re.compile(r"(?<=[a-z,;] )[A-Z][a-z]{2,15}(?: [A-Z][a-z]{2,15})?\b")
 _CHAPTER = re.compile(r"^\W{0,3}(?:chapter|kapitel|chapitre|capítulo|capitolo|hoofdstuk)\b.{0,20}$", re.IGNORECASE)
@@ -46,6 +47,7 @@ def describe_story(source: SourceText, facts: DocumentFacts) -> Composed | None:
     first = next(
         (block.text for block in source.blocks[:20] if len(block.text) > 60 and not _CHAPTER.match(block.text)), ""
     )
-    beginning = shorten_text(first.strip('"“”'), _BEGINNING)
-    begins = f"; it begins “{beginning}”" if first else ""
+    sentences = sentences_of([Segment(0.0, 0.0, first)], [first])
+    beginning = sentences[0].text.strip('"“”') if sentences else ""
+    begins = f"; it begins “{beginning}”" if 0 < len(beginning) <= _BEGINNING else ""
     return Composed(f"A story{name_author(facts.author)}{name_title(facts)}{cast}{begins}.", 0.55)

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from chyme.understanding.classification.data_descriptions import (
     MAX_CHARS,
     Table,
+    chart_series,
+    describe_columns,
     describe_rows,
     describe_table,
+    has_merged_rows,
     parse_delimited_table,
     parse_markdown_table,
 )
 from chyme.understanding.summaries.facts import Composed, DocumentFacts
-from chyme.understanding.summaries.wording import name_kind, name_subject, quote_name
+from chyme.understanding.summaries.wording import is_slides, join_names, name_kind, name_subject, quote_name
 from chyme.understanding.titles.cleanup import is_junk
 
 _MAX_ROWS = 20_000  # rows in which the first and the last day are looked for
@@ -25,6 +28,8 @@ _TIME = re.compile(
 )
 _ISO = re.compile(r"^\s*((?:1[5-9]|20)\d\d(?:-\d\d){0,2})(?![\d-])")
 _YEAR = re.compile(r"\b(?:1[5-9]|20)\d\d\b")
+_PDF = "application/pdf"
+_UNNAMED_SERIES = re.compile(r"\| (?:Series|Category|Datenreihe|Kategorie|Série|Serie|Categoría) ?1 \|")
 _DATED_SHARE = 0.8  # of the rows that must have a date
 
 
@@ -66,15 +71,35 @@ def describe_tables(markdown: str, facts: DocumentFacts) -> Composed | None:
     whole = parse_markdown_table(markdown)
     if whole is None:
         return None
-    tables = [table for part in split_tables(markdown) if (table := parse_markdown_table(part))]
+    parts = list(split_tables(markdown))
+    tables = [table for part in parts if (table := parse_markdown_table(part))]
     known = f"{name_kind(facts)}{name_subject(facts, facts.kind)}"
+    series = _chart_series(parts, facts.mime)
+    if series:
+        form = "charts" if len(parts) > 1 else "a chart"
+        return Composed(f"{known} with {form} of {join_names(series)}.", 0.7)
+    largest = max(tables or [whole], key=lambda table: table.rows)
+    is_bare = known in ("A document", "A text", "A page")
+    if facts.mime == _PDF and (len(tables) > 1 or has_merged_rows(markdown)):  # a table may end with its page
+        described = describe_columns(largest, "tables" if len(tables) > 1 else "a table", facts.title or "")
+        return Composed(f"{known} with {described}.", 0.7)
     if len(tables) < 2:
-        table = tables[0] if tables else whole
-        is_bare = known in ("A document", "A text", "A page")
-        described = describe_table(table)
+        described = describe_table(largest)
         return Composed(described if is_bare else f"{known} with {described[0].lower()}{described[1:]}", 0.7)
-    largest = max(tables, key=lambda table: table.rows)
     return Composed(f"{known} with {len(tables)} tables; the largest has {describe_rows(largest)}.", 0.7)
+
+
+def describe_number_tables(markdown: str, facts: DocumentFacts) -> Composed | None:
+    """A description of the charts and tables of numbers in a short document, whose rows say nothing in a quotation."""
+    parts = [part for part in split_tables(markdown) if chart_series(part)]
+    return describe_tables("\n\n".join(parts), facts) if parts else None
+
+
+def _chart_series(parts: Sequence[str], mime: str) -> list[str]:
+    """The series of tables that are charts: on slides by their shape, elsewhere if they have no other names."""
+    found = [chart_series(part) for part in parts]
+    is_sure = is_slides(mime) or any(map(_UNNAMED_SERIES.search, parts))
+    return list(dict.fromkeys(name for names in found for name in names)) if is_sure and all(found) else []
 
 
 def split_tables(markdown: str) -> Iterable[str]:

@@ -82,12 +82,18 @@ def join_names(names: Sequence[str], joint: str = ", ") -> str:
     return joint.join(shown) + (" and more" if len(names) > _MAX_NAMED else "")
 
 
+def is_slides(mime: str) -> bool:
+    return "presentation" in mime or "powerpoint" in mime
+
+
 def name_kind(facts: DocumentFacts) -> str:
     """What the document is: its kind, otherwise what files of its type are."""
     if facts.kind:
         return with_article(facts.kind)
+    if facts.form:
+        return facts.form
     mime = facts.mime
-    if "presentation" in mime or "powerpoint" in mime:
+    if is_slides(mime):
         return "A presentation"
     if "sheet" in mime or "excel" in mime:
         return "A spreadsheet"
