@@ -14,9 +14,8 @@ from chyme.text.decoding import decode, decode_declared
 VALUE_CHARS = 100_000  # of one value; longer ones are pictures or attacks
 FILE_BYTES = 64 * 1024 * 1024  # without pictures and files in it; what follows is left out
 _FOLD = re.compile(rb"\r?\n[ \t]")
-_BINARY = re.compile(
-    rb"^(?:[\w-]{1,100}\.)?(?:PHOTO|LOGO|SOUND|KEY|ATTACH)[;:][^\n]*\n(?:[ \t][^\n]*(?:\n|\Z))*+", re.I | re.M
-)
+_BINARY = re.compile(rb"^(?:[\w-]{1,100}\.)?(?:PHOTO|LOGO|SOUND|KEY|ATTACH)[;:]", re.I | re.M)
+_VALUE_END = re.compile(rb"\n(?![ \t])")  # the next line is no continuation
 _ESCAPE = re.compile(r"\\([\\;,nN:])")
 _SEPARATORS = {",": re.compile(r"(?<!\\),"), ";": re.compile(r"(?<!\\);")}
 _NAME_AND_PARAMETERS = re.compile(r"([^:\"]{0,2000}(?:\"[^\"]{0,2000}\"[^:\"]{0,2000}){0,50}):")
@@ -50,10 +49,19 @@ class ContentLine:
 
 def without_attachments(data: bytes) -> tuple[bytes, tuple[str, ...]]:
     """A file without the pictures and files in it, up to a limit, and the note that says so."""
-    data = _BINARY.sub(b"", data)
+    data = b"".join(_outside_attachments(data))
     if len(data) <= FILE_BYTES:
         return data, ()
     return data[:FILE_BYTES], (f"only the first {FILE_BYTES // 1024**2} MB are read",)
+
+
+def _outside_attachments(data: bytes) -> Iterator[bytes]:
+    position = 0
+    while found := _BINARY.search(data, position):
+        yield data[position : found.start()]
+        end = _VALUE_END.search(data, found.end())
+        position = end.end() if end else len(data)
+    yield data[position:]
 
 
 def parse_content_lines(data: bytes) -> Iterator[ContentLine]:

@@ -23,7 +23,7 @@ from chyme.documents.html.metadata_values import clean_line
 from chyme.documents.html.raw_source import MAX_TAGS, bare_words, count_words_and_signs
 from chyme.documents.html.structured_data import texts, things_in
 from chyme.documents.html.teasers import teasers_in, without_lines
-from chyme.documents.html.tree import Page, cleanse, drop, escape_link_syntax, title_of
+from chyme.documents.html.tree import SOFT_HYPHEN, Page, cleanse, drop, escape_link_syntax, title_of
 from chyme.errors import LimitReached
 from chyme.model import Place
 from chyme.text.decoding import clean, decode
@@ -84,7 +84,7 @@ def read_page(page: Page, url: str, limits: ConversionLimits) -> PageContent:
             markdown, article = body, True
         elif not words:
             markdown = _visible_words(root)
-    markdown = markdown.replace("\xad", "")  # a place where a word may be broken is no part of it
+    markdown = markdown.replace(SOFT_HYPHEN, "")  # of pages without a tree
     shown = headline if markdown else title  # without any text, the title is all there is to find the page by
     result = truncate(build_unpaged_result(_with_headline(shown, markdown)), limits.text_chars)
     return PageContent(result.markdown, result.places, article, reading_time(result.markdown)[0], result.notes, title)

@@ -19,6 +19,7 @@ MAX_DEPTH = 250  # libxml2 drops what is nested deeper than 256
 MAX_LINKS = 50_000  # beyond that only their text is kept
 LINK_LENGTH = 2_000
 TITLE_LENGTH = 2_000
+SOFT_HYPHEN = "\xad"  # a place where a word may be broken
 BANNER_CHARS = 2_400  # a part with more is text, whatever its name
 
 _DECLARATION = re.compile(r"^\s*<\?xml[^>]{0,500}\?>")
@@ -170,7 +171,12 @@ def escape_link_syntax(text: str) -> str:
 
 
 def _escape_texts(root: HtmlElement) -> None:
+    """Escape what would be a link of markdown, and drop soft hyphens: paragraphs with them would be left out."""
     for element in root.iter():
+        if element.text and SOFT_HYPHEN in element.text:
+            element.text = element.text.replace(SOFT_HYPHEN, "")
+        if element.tail and SOFT_HYPHEN in element.tail:
+            element.tail = element.tail.replace(SOFT_HYPHEN, "")
         if element.text and "](" in element.text and not _is_code(element):
             element.text = escape_link_syntax(element.text)
         if element.tail and "](" in element.tail and not _is_code(element.getparent()):

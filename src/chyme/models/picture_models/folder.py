@@ -90,7 +90,7 @@ def find_model(model_dir: str, roles: tuple[str, ...]) -> ModelFolder | None:
 def _is_readable(path: Path) -> bool:
     """Whether it is an ordinary file that may be read; a folder that may not be entered counts as without files."""
     try:
-        return path.is_file() and os.access(path, os.R_OK)
+        return path.is_file() and os.access(path, os.R_OK, effective_ids=os.access in os.supports_effective_ids)
     except OSError:
         return False
 
