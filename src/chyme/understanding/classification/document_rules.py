@@ -46,7 +46,7 @@ from chyme.understanding.titles.cleanup import comparison_key, is_filler, is_jun
 if TYPE_CHECKING:
     from chyme.documents.properties.reader import Properties
 
-RULES_VERSION = 4  # raise it when a rule changes the result
+RULES_VERSION = 5  # raise it when a rule changes the result
 _BEGINNING = 20_000  # characters read when only the title is wanted
 _TOPICS, _MIN_TOPICS = 5, 2  # topics of a document, and beside the author's keywords
 _TABLE_TOPICS = 4
