@@ -54,6 +54,20 @@ _NUMBERED = re.compile(
     r"(?:no\.?\s*)?[\divxa-z]{0,4}\.?$",
     re.IGNORECASE,
 )
+_LABEL = re.compile(  # of a drawing: Text 2, Box 3
+    r"^(?:text(?:\s?(?:box|field))?|box|shape|rectangle|object|picture|photo|chart|diagram|graph|drawing|label|series|category|field"
+    r"|group|option|textfeld|feld|kasten|bild|foto|abbildung|abb\.|fig\.|diagramm|grafik|objekt|reihe|kategorie|texte|boîte|forme|objet"
+    r"|texto|cuadro|imagen|objeto|gráfico|testo|casella|immagine|oggetto|grafico|tekst|vak|afbeelding)\s?#?\d{1,3}[.:]?$",
+    re.IGNORECASE,
+)
+_CHARACTER_SETS = "abcdefghij", "qwertyuiop", "qwertzuiop", "абвгдежз", "αβγδεζηθ"
+# The last word of a title of several words, in lower case.
+_CUT_OFF = re.compile(
+    r"(?:\S+\s+){3}(?:and|an|from|of|or|the|with|und|oder|von|vom|der|des|dem|mit|et|ou|du|des|les|avec|y|el|los|las|del|con|il|gli|della|een|het|van|met)$"
+)
+_OPEN_END = re.compile(
+    r"(?:\S+\s+){3}(?:and|as|at|by|for|from|in|of|on|or|the|to|with|am|auf|bei|für|im|in|mit|und|von|zu|à|de|et|par|pour|con|en|por|para)\s?:$"
+)
 _HEX = re.compile(r"^[\s{(]*(?:[0-9a-f]{8}-[0-9a-f-]{8,27}|[0-9a-f]{12,})[\s)}]*$", re.IGNORECASE)
 _ENCODED = re.compile(r"^(?=\S*[a-z])(?=\S*[A-Z])(?=\S*\d)[A-Za-z0-9+/=_-]{24,}$")  # base64, a key
 _UNFILLED = re.compile(r"<%|%>|^%[^%]*%$|\{\{|\}\}|\$\{|^\[[^\]]*\]$|^<[^>]*>$|\?{3,}|\ufffd")
@@ -187,9 +201,17 @@ def is_junk(title: str, generator: str = "") -> bool:
         return True
     if letters < 0.4 * len(line.replace(" ", "")):
         return True
-    if any(pattern.match(line) for pattern in (_NUMBERED, _HEX, _ADDRESS, _ENCODED)):
+    if any(pattern.match(line) for pattern in (_NUMBERED, _LABEL, _HEX, _ADDRESS, _ENCODED)):
+        return True
+    if any(run in plain for run in _CHARACTER_SETS):
         return True
     return _UNFILLED.search(line) is not None
+
+
+def is_cut_off(title: str) -> bool:
+    """Whether a title ends in the middle of a sentence: with a comma, or with a word that others follow."""
+    line = title.rstrip()
+    return line.endswith(",") or (_OPEN_END if line.endswith(":") else _CUT_OFF).search(line) is not None
 
 
 def is_filler(line: str) -> bool:
