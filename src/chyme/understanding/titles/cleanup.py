@@ -37,6 +37,8 @@ _MONTHS = frozenset({"may", "mai", "mar", "mars", "set", "out", "des"})  # that 
 _BESIDE_FIGURE = re.compile(r"\d\W{1,2}[^\W\d]|[^\W\d]\W{1,2}\d")
 _FILLER = WordList("chyme.understanding.summaries", "filler_text")
 _MIN_FILLER, _FILLER_SHARE = 2, 0.75  # words of placeholder text, and their share of a line
+_UNFINISHED = WordList(__package__, "unfinished_endings")
+_ENDING, _MIN_WORDS = 200, 4  # characters that are read, and words of a title that may be cut off
 WEEKDAYS = WordList(__package__, "weekdays")
 _PROGRAMS = re.compile(
     r"^(?:microsoft|ms)?\s*(?:office\s+)?(?:word|excel|powerpoint|outlook|publisher|visio|onenote)\s*(?:[-–:]\s*|$)",
@@ -61,13 +63,6 @@ _LABEL = re.compile(  # of a drawing: Text 2, Box 3
     re.IGNORECASE,
 )
 _CHARACTER_SETS = "abcdefghij", "qwertyuiop", "qwertzuiop", "абвгдежз", "αβγδεζηθ"
-# The last word of a title of several words, in lower case.
-_CUT_OFF = re.compile(
-    r"(?:\S+\s+){3}(?:and|an|from|of|or|the|with|und|oder|von|vom|der|des|dem|mit|et|ou|du|des|les|avec|y|el|los|las|del|con|il|gli|della|een|het|van|met)$"
-)
-_OPEN_END = re.compile(
-    r"(?:\S+\s+){3}(?:and|as|at|by|for|from|in|of|on|or|the|to|with|am|auf|bei|für|im|in|mit|und|von|zu|à|de|et|par|pour|con|en|por|para)\s?:$"
-)
 _HEX = re.compile(r"^[\s{(]*(?:[0-9a-f]{8}-[0-9a-f-]{8,27}|[0-9a-f]{12,})[\s)}]*$", re.IGNORECASE)
 _ENCODED = re.compile(r"^(?=\S*[a-z])(?=\S*[A-Z])(?=\S*\d)[A-Za-z0-9+/=_-]{24,}$")  # base64, a key
 _UNFILLED = re.compile(r"<%|%>|^%[^%]*%$|\{\{|\}\}|\$\{|^\[[^\]]*\]$|^<[^>]*>$|\?{3,}|\ufffd")
@@ -210,8 +205,11 @@ def is_junk(title: str, generator: str = "") -> bool:
 
 def is_cut_off(title: str) -> bool:
     """Whether a title ends in the middle of a sentence: with a comma, or with a word that others follow."""
-    line = title.rstrip()
-    return line.endswith(",") or (_OPEN_END if line.endswith(":") else _CUT_OFF).search(line) is not None
+    words = title[-_ENDING:].rstrip(" :").split()
+    end = title.rstrip()[-1:]
+    if end == "," or len(words) < _MIN_WORDS:
+        return end == ","
+    return words[-1] in _UNFINISHED.words() or (end == ":" and words[-1] in _UNFINISHED.words("colon"))
 
 
 def is_filler(line: str) -> bool:
