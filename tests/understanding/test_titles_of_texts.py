@@ -8,6 +8,7 @@ from chyme.documents.properties.reader import Properties
 from chyme.text.sized_lines import SizedLine
 from chyme.understanding.classification.source_text import read_source_text
 from chyme.understanding.titles.candidates import MIN_CONFIDENCE, find_titles
+from chyme.understanding.titles.heading_titles import is_heading
 
 MARKDOWN, PDF, SLIDES = (
     "text/markdown",
@@ -222,6 +223,10 @@ def test_slides_are_called_by_the_first_one_with_a_title_and_not_by_one_after_an
 
 def test_names_with_their_values_are_no_title() -> None:
     assert title_of("# Colour: red Size: small\n\n## Boats of the harbour\n\n" + PROSE) == "Boats of the harbour"
+    large = (SizedLine("Colour: red", 0.03, 0.1), SizedLine("Size: small", 0.03, 0.14))
+    printed = (*large, SizedLine("The boats lie on the north side of the harbour.", 0.01, 0.3))
+    source = read_source_text({"doc-to-markdown": PROSE}, Properties("", front=printed))
+    assert find_titles(source, "harbour_survey.pdf", PDF)[0].text == "harbour survey"
     assert title_of("# Boats: a history\n\n## Boats of the harbour\n\n" + PROSE) == "Boats: a history"
 
 
@@ -234,3 +239,5 @@ def test_what_ends_in_the_middle_of_a_sentence_and_what_is_above_a_rule_are_no_t
     assert title_of(f"Boats of the harbour\n{rule}\n\n{PROSE}", "boats_by_year.txt", "text/plain") == (
         "Boats of the harbour"
     )
+    assert is_heading(["Boats of the harbour", rule], 0)
+    assert not is_heading(["", "Boats of the harbour", rule], 1)
