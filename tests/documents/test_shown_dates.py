@@ -31,6 +31,9 @@ def read(body: str) -> PageMetadata:
         ("<h1>Die Mühle</h1><span class='datum'>3. März 2020, 14:05 Uhr</span>", "3. März 2020, 14:05 Uhr"),
         ("<h1>The mill</h1><time>3 March 2020</time>", "3 March 2020"),
         ("<h2>The mill</h2><div class='entry-date'>3 March 2020</div>", "3 March 2020"),
+        ("<p><span>publiziert am 3. März 2020</span></p><h1>Die Mühle</h1>", "publiziert am 3. März 2020"),
+        ("<h1>Le moulin</h1><p>Publié le <b>3 mars 2020</b></p>", "Publié le 3 mars 2020"),
+        ("<h1>The mill</h1><p>First published: 3 March 2020</p>", "First published: 3 March 2020"),
     ],
 )
 def test_the_line_beside_the_headline_is_read(body: str, line: str) -> None:
@@ -48,6 +51,8 @@ def test_the_line_beside_the_headline_is_read(body: str, line: str) -> None:
         "<h2>One</h2><p class='date'>3 March 2020</p><h2>Two</h2><p class='date'>4 March 2020</p>",
         "<h1>The mill</h1><p class='meta'>" + "It was built in 1920. " * 20 + "</p>",
         "<h1>The mill</h1><p class='update-info'>since 2020</p>",
+        "<h1>The mill</h1><p>Publishing began on 3 March 2020</p>",
+        "<h1>The mill</h1><p>Published in 1920, the first book about the mill was read by all who lived near it.</p>",
     ],
 )
 def test_dates_of_other_things_are_left(body: str) -> None:
@@ -64,6 +69,13 @@ def test_a_declared_date_needs_no_line() -> None:
     page = "<meta property='article:published_time' content='2020-03-01'><h1>The mill</h1><time>3 March 2020</time>"
     found = read(page)
     assert (found.published_date, found.dateline) == ("2020-03-01", None)
+
+
+def test_the_day_of_publication_beats_that_on_which_a_copy_was_made() -> None:
+    data = '<script type="application/ld+json">{"@type": "NewsArticle", "dateCreated": "2020-03-04T10:00:00Z"}</script>'
+    assert read(f"{data}<h1>The mill</h1>{TEXT}").published_date == "2020-03-04T10:00:00+00:00"
+    marked = "<time itemprop='datePublished' datetime='2020-03-03T14:15+0000'>3 March 2020</time>"
+    assert (read(f"{data}<h1>The mill</h1>{marked}{TEXT}").published_date or "")[:10] == "2020-03-03"
 
 
 def test_what_a_long_page_says_about_itself_below_its_scripts_is_read() -> None:

@@ -262,6 +262,22 @@ def test_the_day_another_contract_was_signed_is_not_taken() -> None:
     assert chosen_date("We refer to the agreement signed on 1 February 2024 and to all that was said about it.") is None
 
 
+@pytest.mark.parametrize(
+    ("language", "line"),
+    [
+        ("de", "Ada Lind, publiziert am 25. September 2018"),
+        ("de", "Erschienen am 25. September 2018"),
+        ("fr", "Paru le 25 septembre 2018"),
+        ("es", "Publicada el 25 de septiembre de 2018"),
+        ("pt", "Publicada em 25 de setembro de 2018"),
+        ("nl", "Verschenen op 25 september 2018"),
+        ("ru", "Опубликована 25 сентября 2018"),
+    ],
+)
+def test_the_day_of_publication_below_a_headline_is_taken(language: str, line: str) -> None:
+    assert chosen_date(f"# Mola\n\n{line}\n\n{PROSE * 3}", language) == "2018-09-25"
+
+
 def test_a_note_is_not_dated_by_the_day_it_links_to() -> None:
     assert chosen_date("# Ideas\n\nSee [[2024-01-03]]\n", kind="text") is None
     assert chosen_date("See [[days/2024-01-03|that day]]\n", kind="text") is None

@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 
 from chyme.documents.properties.reader import Properties
+from chyme.text.sized_lines import SizedLine
 from chyme.understanding.classification.source_text import read_source_text
 from chyme.understanding.titles.candidates import MIN_CONFIDENCE, find_titles
+from chyme.understanding.titles.heading_titles import is_heading
 
 MARKDOWN, PDF, SLIDES = (
     "text/markdown",
@@ -182,3 +184,60 @@ def test_a_question_is_not_how_a_text_is_called_that_has_no_title() -> None:
         title_of("- Does it float on the other side too?\n- It does, and it is dry.\n", "test1.docx")
         == "It does, and it is dry"
     )
+
+
+@pytest.mark.parametrize("heading", ["Main Title", "HEADER", "Heading 1", "Überschrift", "Título"])
+def test_a_section_is_no_title_where_the_highest_heading_names_nothing(heading: str) -> None:
+    text = f"# {heading}\n\nBelow it.\n\n## Boats of the harbour\n\n{PROSE}"
+    assert title_of(text) == heading
+    assert title_of(text, "harbour_survey.docx") == "harbour survey"
+    assert title_of(text, "archive__table_with_heading_02.docx") == heading
+    assert title_of(text, stored="Boats and tides") == "Boats and tides"
+    assert title_of(text.replace(heading, "Tides of the bay")) == "Tides of the bay"
+
+
+def test_a_line_that_names_nothing_does_not_hide_a_heading_as_high_as_itself() -> None:
+    assert title_of(f"# Title\n\n# Boats of the harbour\n\n{PROSE}") == "Boats of the harbour"
+
+
+def test_smaller_print_is_no_title_where_the_largest_names_nothing() -> None:
+    def front(first: str) -> tuple[SizedLine, ...]:
+        lines = [(first, 0.03), ("Boats of the harbour", 0.02), *[(line, 0.01) for line in PROSE.split("\n") if line]]
+        return tuple(SizedLine(text, size, 0.1 + 0.05 * number, True) for number, (text, size) in enumerate(lines))
+
+    def printed(first: str) -> str:
+        text = f"{first}\n\nBoats of the harbour\n\n{PROSE}"
+        source = read_source_text({"doc-to-markdown": text}, Properties("", front=front(first)))
+        return find_titles(source, "scan0001.pdf", PDF)[0].text
+
+    assert printed("Header") == "Header"
+    assert printed("12 May 2021") == "Boats of the harbour"
+
+
+def test_slides_are_called_by_the_first_one_with_a_title_and_not_by_one_after_an_agenda() -> None:
+    slides = "## {}\n\n- Boats\n\n## Boats of the harbour\n\n- Tern\n\n## Tides\n\n- High"
+    assert title_of(slides.format("Harbour and bay"), "harbour_talk.pptx", SLIDES) == "Harbour and bay"
+    assert title_of(slides.format("Table of Contents"), "harbour_talk.pptx", SLIDES) == "harbour talk"
+    assert title_of(slides.format("Title Slide"), "output-1.pptx", SLIDES) == "Title Slide"
+
+
+def test_names_with_their_values_are_no_title() -> None:
+    assert title_of("# Colour: red Size: small\n\n## Boats of the harbour\n\n" + PROSE) == "Boats of the harbour"
+    large = (SizedLine("Colour: red", 0.03, 0.1), SizedLine("Size: small", 0.03, 0.14))
+    printed = (*large, SizedLine("The boats lie on the north side of the harbour.", 0.01, 0.3))
+    source = read_source_text({"doc-to-markdown": PROSE}, Properties("", front=printed))
+    assert find_titles(source, "harbour_survey.pdf", PDF)[0].text == "harbour survey"
+    assert title_of("# Boats: a history\n\n## Boats of the harbour\n\n" + PROSE) == "Boats: a history"
+
+
+def test_what_ends_in_the_middle_of_a_sentence_and_what_is_above_a_rule_are_no_titles() -> None:
+    rule = "-" * 70
+    text = (
+        f"boats.dat was made on a small machine in the harbour, from:\n{rule}\nload boats\n\nsave all boats\n{rule}\n"
+    )
+    assert title_of(text, "boats_by_year.txt", "text/plain") == "boats by year"
+    assert title_of(f"Boats of the harbour\n{rule}\n\n{PROSE}", "boats_by_year.txt", "text/plain") == (
+        "Boats of the harbour"
+    )
+    assert is_heading(["Boats of the harbour", rule], 0)
+    assert not is_heading(["", "Boats of the harbour", rule], 1)

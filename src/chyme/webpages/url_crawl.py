@@ -60,7 +60,7 @@ class UrlCrawl(Digester):
         COPY: Makes(Form.PAGE_COPY),
         FACTS: Makes(Form.PAGE_FACTS, title=Title.OWN),
     }
-    version = 3  # the line with a date beside the headline is read; invitations to other pages are no text
+    version = 4  # a date of creation comes after every other; lines that say when a page was published are dated
     runs = Runs(family="web", lane=Lane.AWAY, goes_out=True)
     promises = Promises(captures=True)
 

@@ -70,10 +70,11 @@ def metadata_of(page: Page, url: str, headers: Mapping[str, str], markdown: str)
         NAME_CHARS, declared.meta("og:site_name"), declared.site(), declared.meta("application-name", "dc.publisher")
     )
     published = declared.date(
-        declared.structured("datePublished", "uploadDate", "dateCreated"),
+        declared.structured("datePublished", "uploadDate"),
         declared.meta(*_PUBLISHED),
         declared.times(),
         marked_dates(root),
+        declared.structured("dateCreated"),  # often of the copy that was sent
     )
     return PageMetadata(
         url=url,

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from chyme.text.word_lists import WordList
+
 if TYPE_CHECKING:
     from lxml.html import HtmlElement  # type: ignore[import-untyped]
 
@@ -15,6 +17,8 @@ MAX_LINE = 160  # characters of a line with a date
 _MAX_ANCESTORS = 40
 _NEAR = 60  # elements between the headline and the line
 _MAX_LINES = 12  # lines with dates on a page that has an article and not a list of them
+_LABELS = WordList(__package__, "publication_labels")
+_MAX_LABEL_WORDS, _LABELLED_LINE = 3, 80  # words of a label, and characters of a line that is known by it alone
 _YEAR = re.compile(r"(?<!\d)(?:19|20)\d{2}(?!\d)")
 _DATED = re.compile(
     r"(?:^|[\s_-])(?:date|dates?line|pubdate|publish(?:ed)?|posted|timestamp|(?:post|entry|article|news|blog|story)[_-]?"
@@ -54,7 +58,7 @@ def date_line(root: HtmlElement) -> str:
             continue
         if element.tag == "h1" and headline is None and element.text_content().strip():
             headline = position
-        elif _is_dated(element) and (line := _line_of(element)) and not _is_elsewhere(element):
+        elif (line := _line_of(element)) and not _is_elsewhere(element):
             if lines and line in lines[-1][1]:
                 continue  # a part of the line before
             lines.append((position, line))
@@ -68,9 +72,23 @@ def _is_dated(element: HtmlElement) -> bool:
     return element.tag == "time" or any(_DATED.search(element.get(name) or "") for name in ("class", "id", "itemprop"))
 
 
+def _begins_with_label(text: str) -> bool:
+    """Whether a text says when something was published: `Publiziert am 3. März 2020`."""
+    words = text[:MAX_LINE].split()[:_MAX_LABEL_WORDS]
+    labels = _LABELS.phrases()
+    return any(" ".join(words[:count]).rstrip(":").casefold() in labels for count in range(1, len(words) + 1))
+
+
 def _line_of(element: HtmlElement) -> str:
+    """The line of an element that contains a date, by its name or its first word; empty if it is another one."""
+    if _is_dated(element):
+        longest = MAX_LINE
+    elif element.text and _begins_with_label(element.text):
+        longest = _LABELLED_LINE
+    else:
+        return ""
     line = " ".join(element.text_content()[: 4 * MAX_LINE].split())
-    return line if len(line) <= MAX_LINE and _YEAR.search(line) else ""
+    return line if len(line) <= longest and _YEAR.search(line) else ""
 
 
 def _is_elsewhere(element: HtmlElement) -> bool:

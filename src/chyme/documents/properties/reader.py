@@ -14,7 +14,7 @@ from chyme.files.extensions import ARCHIVES, DOCUMENTS, EML, EPUB, HTML, ODP, OD
 from chyme.model import Kind
 from chyme.text.sized_lines import SizedLine
 
-PROPERTIES = 3  # raise it when other things are read, or read in another way
+PROPERTIES = 4  # raise it when other things are read, or read in another way
 LINE, TEXT, KEYWORD, MOST_KEYWORDS = 500, 2_000, 100, 30  # characters, and how many
 HEAD_BYTES = 256 * 1024  # of documents that have all metadata at their beginning
 

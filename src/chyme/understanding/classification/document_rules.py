@@ -42,6 +42,7 @@ from chyme.understanding.titles.candidates import (
     text_comparison_key,
 )
 from chyme.understanding.titles.cleanup import comparison_key, is_filler, is_junk
+from chyme.understanding.titles.generic_headings import is_generic_heading
 
 if TYPE_CHECKING:
     from chyme.documents.properties.reader import Properties
@@ -168,8 +169,10 @@ def _choose_title(
 
 
 def _real_title(title: Title | None) -> str | None:
-    """The title, unless it is only the file name, or stands for placeholder text."""
-    return title.text if title and title.where != "name" and not is_filler(title.evidence) else None
+    """The title, unless it is only the file name, a heading that names nothing, or stands for placeholder text."""
+    if title is None or title.where == "name" or is_filler(title.evidence) or is_generic_heading(title.text):
+        return None
+    return title.text
 
 
 def _find_sender(source: SourceText, types: Sequence[tuple[str, float]]) -> str:

@@ -21,7 +21,7 @@ from chyme.understanding.dates.years import find_years
 if TYPE_CHECKING:
     from chyme.documents.properties.reader import Properties
 
-RULES_VERSION = 4  # raise it when a rule changes the result
+RULES_VERSION = 5  # raise it when a rule changes the result
 MIN_CONFIDENCE = 0.5  # the confidence a date needs to be the document's
 MAX_CANDIDATES = 10
 _MONTH = len("2026-04")

@@ -14,6 +14,7 @@ from chyme.understanding.classification.source_text import SourceText
 from chyme.understanding.titles.cleanup import (
     clean_title,
     comparison_key,
+    is_cut_off,
     is_file_name,
     is_junk,
     same_words,
@@ -25,7 +26,7 @@ from chyme.understanding.titles.letter_titles import REPLIES, find_company
 from chyme.understanding.titles.line_roles import is_issuing_body, is_no_title
 from chyme.understanding.titles.opening_titles import title_from_opening
 from chyme.understanding.titles.possible_title import Title
-from chyme.understanding.titles.text_titles import titles_from_table, titles_from_text
+from chyme.understanding.titles.text_titles import title_from_generic_heading, titles_from_table, titles_from_text
 
 __all__ = ["MIN_CONFIDENCE", "Title", "find_company", "find_titles", "first_line", "text_comparison_key"]
 
@@ -35,6 +36,7 @@ _GOOD = 0.7  # a heading or the largest lines
 _SUBTITLE, _SUBTITLE_WORDS = re.compile(r"\s?[:–—-]\s"), 20
 _EXPLICIT = 0.95  # written where a title belongs: used even if it is "test"
 _DASH = re.compile(r"\s[-–—·:]\s(?=[^-–—·:]{2,40}$)")  # before the last part
+_CUT_OFF = 0.3  # maximum for what ends in the middle of a sentence
 _UNNAMED = re.compile(r"^[\s(\[]*(?:no subject|kein betreff|none|empty)?[\s)\]]*$", re.IGNORECASE)
 _SITE = re.compile(r"(?<=\w{3})\W?(?:\s[|»]\s[^|»]{2,40}){1,3}$")
 
@@ -53,7 +55,7 @@ def find_titles(
         spoken_about = ", ".join(topics[:3])
         candidates.append(Title(spoken_about, 0.4, source.where, spoken_about))
     candidates += [title_from_name(name, mime), *title_from_opening(source, mime)]
-    cleaned = [replace(title, text=clean_title(title.text, source.text, source.metadata.site)) for title in candidates]
+    cleaned = [_clean(title, source) for title in candidates]
     usable = [
         title
         for title in cleaned
@@ -61,10 +63,17 @@ def find_titles(
         and title.text
         and (title.confidence >= _EXPLICIT or title.where == NAME or not is_junk(title.text, generator))
     ]
+    usable += title_from_generic_heading(source, mime, name)
     usable = [_complete_by_heading(title, usable) for title in usable]
     keys = [comparison_key(title.text) for title in usable]
     agreed = [_with_agreement(title, key, usable, keys) for title, key in zip(usable, keys, strict=True)]
     return sorted(agreed, key=lambda title: -title.confidence)
+
+
+def _clean(title: Title, source: SourceText) -> Title:
+    """The title cleaned up; unlikely if it ends in the middle of a sentence."""
+    confidence = min(title.confidence, _CUT_OFF) if title.where != NAME and is_cut_off(title.text) else title.confidence
+    return replace(title, text=clean_title(title.text, source.text, source.metadata.site), confidence=confidence)
 
 
 def _from_properties(source: SourceText, mime: str, stem: str) -> Iterator[Title]:

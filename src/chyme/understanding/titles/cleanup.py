@@ -37,6 +37,8 @@ _MONTHS = frozenset({"may", "mai", "mar", "mars", "set", "out", "des"})  # that 
 _BESIDE_FIGURE = re.compile(r"\d\W{1,2}[^\W\d]|[^\W\d]\W{1,2}\d")
 _FILLER = WordList("chyme.understanding.summaries", "filler_text")
 _MIN_FILLER, _FILLER_SHARE = 2, 0.75  # words of placeholder text, and their share of a line
+_UNFINISHED = WordList(__package__, "unfinished_endings")
+_ENDING, _MIN_WORDS = 200, 4  # characters that are read, and words of a title that may be cut off
 WEEKDAYS = WordList(__package__, "weekdays")
 _PROGRAMS = re.compile(
     r"^(?:microsoft|ms)?\s*(?:office\s+)?(?:word|excel|powerpoint|outlook|publisher|visio|onenote)\s*(?:[-–:]\s*|$)",
@@ -54,6 +56,13 @@ _NUMBERED = re.compile(
     r"(?:no\.?\s*)?[\divxa-z]{0,4}\.?$",
     re.IGNORECASE,
 )
+_LABEL = re.compile(  # of a drawing: Text 2, Box 3
+    r"^(?:text(?:\s?(?:box|field))?|box|shape|rectangle|object|picture|photo|chart|diagram|graph|drawing|label|series|category|field"
+    r"|group|option|textfeld|feld|kasten|bild|foto|abbildung|abb\.|fig\.|diagramm|grafik|objekt|reihe|kategorie|texte|boîte|forme|objet"
+    r"|texto|cuadro|imagen|objeto|gráfico|testo|casella|immagine|oggetto|grafico|tekst|vak|afbeelding)\s?#?\d{1,3}[.:]?$",
+    re.IGNORECASE,
+)
+_CHARACTER_SETS = "abcdefghij", "qwertyuiop", "qwertzuiop", "абвгдежз", "αβγδεζηθ"
 _HEX = re.compile(r"^[\s{(]*(?:[0-9a-f]{8}-[0-9a-f-]{8,27}|[0-9a-f]{12,})[\s)}]*$", re.IGNORECASE)
 _ENCODED = re.compile(r"^(?=\S*[a-z])(?=\S*[A-Z])(?=\S*\d)[A-Za-z0-9+/=_-]{24,}$")  # base64, a key
 _UNFILLED = re.compile(r"<%|%>|^%[^%]*%$|\{\{|\}\}|\$\{|^\[[^\]]*\]$|^<[^>]*>$|\?{3,}|\ufffd")
@@ -187,9 +196,20 @@ def is_junk(title: str, generator: str = "") -> bool:
         return True
     if letters < 0.4 * len(line.replace(" ", "")):
         return True
-    if any(pattern.match(line) for pattern in (_NUMBERED, _HEX, _ADDRESS, _ENCODED)):
+    if any(pattern.match(line) for pattern in (_NUMBERED, _LABEL, _HEX, _ADDRESS, _ENCODED)):
+        return True
+    if any(run in plain for run in _CHARACTER_SETS):
         return True
     return _UNFILLED.search(line) is not None
+
+
+def is_cut_off(title: str) -> bool:
+    """Whether a title ends in the middle of a sentence: with a comma, or with a word that others follow."""
+    words = title[-_ENDING:].rstrip(" :").split()
+    end = title.rstrip()[-1:]
+    if end == "," or len(words) < _MIN_WORDS:
+        return end == ","
+    return words[-1] in _UNFINISHED.words() or (end == ":" and words[-1] in _UNFINISHED.words("colon"))
 
 
 def is_filler(line: str) -> bool:

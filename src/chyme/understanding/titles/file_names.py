@@ -45,3 +45,10 @@ def is_unspecific(stem: str) -> bool:
     return any(listed) and all(
         is_listed or len(piece) <= _SHORT for piece, is_listed in zip(pieces, listed, strict=True)
     )
+
+
+def telling_words(stem: str) -> set[str]:
+    """The words of a name that may say what is in the file."""
+    own = stem.rpartition(_SOURCE)[2]
+    pieces = _PIECE.findall(name_to_words(own).casefold())
+    return {piece for piece in pieces if len(piece) > _SHORT and piece not in _UNSPECIFIC_WORDS.words()}

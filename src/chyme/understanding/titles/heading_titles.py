@@ -10,6 +10,7 @@ from chyme.text.sentences import word_count
 from chyme.understanding.titles.cleanup import is_company, is_junk
 from chyme.understanding.titles.first_lines import plain_line, strip_markdown
 from chyme.understanding.titles.line_roles import (
+    are_fields,
     ends_with_kind,
     is_issuing_body,
     is_no_title,
@@ -23,6 +24,7 @@ from chyme.understanding.titles.possible_title import Title, complete_kind, join
 Heading = tuple[int, int, str]  # the number of the line, the level, and the text
 _KIND_WORDS = (2, 3)  # words of a heading that only adds what kind of work it is: `User manual`
 GENERAL_HEADING = 0.2  # confidence lost by the name of a body, which is a title only if nothing else is
+_SHORT_RULE = 40  # characters of a line of dashes that belongs to the line above it
 _HEADING = re.compile(r"^(#{1,6}|={1,6})\s+(.+)$")
 _NUMBERING = re.compile(r"^(?:\d{1,2}(?:\.\d{1,2}){0,3}\.?|[IVX]{1,5}\.|[A-Z]\.|§\s*\d+)\s+(?=\S)")
 # In a heading, small words begin a title: `To the lighthouse`.
@@ -39,7 +41,10 @@ def is_heading(lines: Sequence[str], number: int) -> bool:
 
 
 def _is_underlined(lines: Sequence[str], number: int) -> bool:
-    return number + 1 < len(lines) and re.fullmatch(r"[=~^*-]{4,200}", lines[number + 1]) is not None
+    below = lines[number + 1] if number + 1 < len(lines) else ""
+    # Dashes across the page divide it, except below its first line.
+    is_rule = number > 0 and below.startswith("-") and len(below) > max(_SHORT_RULE, 2 * len(lines[number]))
+    return not is_rule and re.fullmatch(r"[=~^*-]{4,200}", below) is not None
 
 
 def headings_of(lines: Sequence[str]) -> list[Heading]:
@@ -93,7 +98,7 @@ def titles_from_headings(
         confidence = (0.8 if level <= highest else 0.6) - 0.08 * rank - line_number / 300
         rank += 1
         is_sentence = plain.endswith((".", ",")) and not slides
-        if _NUMBERING.match(plain) or is_sentence or _NO_HEADING.search(plain):
+        if _NUMBERING.match(plain) or is_sentence or _NO_HEADING.search(plain) or are_fields([plain]):
             confidence -= 0.3
         if not 2 <= word_count(plain) <= 25:
             confidence -= 0.15 * (not names_kind(plain) or word_count(plain) > 25)

@@ -10,6 +10,7 @@ from chyme.text.sentences import word_count
 from chyme.text.sized_lines import SizedLine
 from chyme.understanding.titles.cleanup import is_address_or_list_line, is_company, is_junk
 from chyme.understanding.titles.line_roles import (
+    are_fields,
     ends_with_kind,
     has_letters,
     is_issuing_body,
@@ -54,7 +55,7 @@ def titles_by_size(lines: Sequence[SizedLine], where: str) -> Iterator[Title]:
         texts = [line.text for line in run]
         text = join_title_lines(texts)
         words = word_count(text)
-        if not 1 <= words <= _MAX_WORDS or is_junk(text):
+        if not 1 <= words <= _MAX_WORDS or is_junk(text) or are_fields(texts):
             continue
         first, last = readable.index(run[0]), readable.index(run[-1])
         before = [line.text for line in readable[max(0, first - 2) : first]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import cache
 from itertools import pairwise
 
@@ -45,6 +46,7 @@ _REFERENCE = re.compile(
     r"|^(?:table|tabelle|tableau|tabla|tabella|tabel|fig(?:ure|\.)|abb(?:ildung|\.)|figura|exhibit)\s?[A-Z]?\d{1,3}(?:[.-]\d{1,3})*\b",
     re.IGNORECASE,
 )
+_FIELDS = re.compile(r"[^\W\d_][\w ]{0,20}:\s\S{1,20}(?:\s[^\W\d_]\w{0,20}:\s\S{1,20})*")
 _NUMERIC_DATE = re.compile(r"\d{1,2}[./-]\d{1,2}[./-]\d{2,4}|\d{4}[./-]\d{1,2}[./-]\d{1,2}|\d{4}年|\d{1,2}月")
 _CLOCK = re.compile(r"\b\d{1,2}[:.]\d{2}(?::\d{2})?\s?(?:[ap]\.?m\.?|uhr|h)?\b", re.IGNORECASE)
 _SALUTATION = re.compile(
@@ -182,6 +184,11 @@ def is_no_title(line: str) -> bool:
 def is_reference(line: str) -> bool:
     """Whether a line refers to a table, a figure or another part, or is the caption of one."""
     return _REFERENCE.match(line) is not None
+
+
+def are_fields(lines: Sequence[str]) -> bool:
+    """Whether lines are two or more names with their values: `Colour: red Size: small`."""
+    return all(map(_FIELDS.fullmatch, lines)) and sum(line.count(":") for line in lines) > 1
 
 
 def has_letters(line: str) -> bool:

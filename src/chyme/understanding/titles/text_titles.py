@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from chyme.text.function_words import function_words
@@ -15,6 +15,7 @@ from chyme.understanding.titles.cleanup import (
     is_company,
 )
 from chyme.understanding.titles.first_lines import BEGINNING, first_lines, plain_line, strip_markdown
+from chyme.understanding.titles.generic_headings import BELOW_GENERIC, generic_heading, generic_title, lacks_title_slide
 from chyme.understanding.titles.heading_titles import (
     GENERAL_HEADING,
     Heading,
@@ -99,15 +100,16 @@ def titles_from_text(source: SourceText, mime: str) -> Iterator[Title]:
         yield from cell_titles(source.text[:BEGINNING], source.where)
     printed = paragraphs_of(source.front)
     shown = printed or lines
-    yield from titles_by_size(source.front, source.where)
+    headings = headings_of(lines)
+    slides = _are_slides(mime)
+    has_no_title = generic_heading(headings, source.front, slides) or (slides and lacks_title_slide(headings))
+    highest = BELOW_GENERIC if has_no_title else 1.0
+    yield from _limit(titles_by_size(source.front, source.where), highest)
     yield from legal_titles([strip_markdown(line) for line in shown], source.text, source.where)
     yield from titles_from_fields(shown, source.where)
     yield from titles_of_bill(shown, source.where)
     yield from titles_of_receipt(lines, source.text, source.where)
-    headings = headings_of(lines)
-    yield from titles_from_headings(
-        lines, headings, source.where, slides="presentation" in mime or "powerpoint" in mime
-    )
+    yield from _limit(titles_from_headings(lines, headings, source.where, slides), highest)
     if not printed:
         yield from _line_above_headings(lines, headings, source.where)
         yield from [] if headings else title_of_poem(lines, source.where)
@@ -125,10 +127,28 @@ def titles_from_text(source: SourceText, mime: str) -> Iterator[Title]:
             continue
         if count >= _FIRST_LINES:
             break
-        for title in _from_line(count, number, shown, source.where, mime):
+        for title in _limit(_from_line(count, number, shown, source.where, mime), highest):
             yield replace(title, confidence=title.confidence - _BELOW_TEXT) if is_below else title
         is_below = is_below or (not printed and _is_prose(line))
         count += 1
+
+
+def title_from_generic_heading(source: SourceText, mime: str, name: str) -> list[Title]:
+    """The highest heading if it names nothing, such as `Main Title`; it is no title where there is a better one."""
+    if not source.text or source.spoken or is_data(mime) or mime == MBOX or "sheet" in mime or "excel" in mime:
+        return []
+    headings = headings_of(_without_code(first_lines(source.text)))
+    heading = generic_heading(headings, source.front, _are_slides(mime))
+    return [generic_title(heading, name, source.where)] if heading else []
+
+
+def _are_slides(mime: str) -> bool:
+    return "presentation" in mime or "powerpoint" in mime
+
+
+def _limit(titles: Iterable[Title], highest: float) -> Iterator[Title]:
+    """The titles with at most this confidence."""
+    return (replace(title, confidence=min(highest, title.confidence)) for title in titles)
 
 
 def _is_prose(line: str) -> bool:
