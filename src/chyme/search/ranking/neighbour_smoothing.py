@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
     Floats = NDArray[numpy.float32]
 
-SMOOTHED = 50  # best files that support each other
+SMOOTHED = 75  # best files that support each other
 _NEIGHBOURS = 10  # most similar files whose scores count, more the more similar they are
-_SHARE = 0.4  # of their mean in the new score
+_SHARE = 0.35  # of their mean in the new score
 
 
 def smooth_scores(files: Sequence[FusedFile], directions: Mapping[int, Floats]) -> list[FusedFile]:
