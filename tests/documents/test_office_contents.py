@@ -323,3 +323,9 @@ def test_hostile_markup_is_looked_through_once() -> None:
     data = changed("office_word.docx", "word/document.xml", "<w:body>", f"<w:body>{tags}")
     with pytest.raises(DigestError):
         of_bytes("tags.docx", data)
+
+
+def test_only_the_first_word_of_a_group_of_rtf_says_that_it_may_be_ignored() -> None:
+    kept = rb"{\rtf1 {\*\generator X;}{ \*\unknown Y;} back\\* star}"
+    assert rewrite_rtf(kept) == kept
+    assert rewrite_rtf(rb"{\rtf1 {\b0\*\cs7 The ferry}}") == rb"{\rtf1 {\b0\cs7 The ferry}}"

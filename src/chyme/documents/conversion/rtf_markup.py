@@ -11,6 +11,7 @@ from chyme.documents.conversion.raised_letters import lower_letters, raise_lette
 
 MAX_REMARKS = 500
 MAX_GROUP = 10_000  # letters of a comment or running head
+_STAR = re.compile(rb"\\\\|\{\s{0,10}\\\*|\\\*")  # an escaped backslash, the mark of a group, or the mark elsewhere
 _SCRIPT = re.compile(r"(\\(super|sub) ?)([^{}\\]{1,60})(?=\}|\\nosupersub)")
 _DELETED = re.compile(r"\{\\deleted\b(?!0)(?:\\\w+ ?)*([^{}]*)\}")
 _AUTHOR_OR_COMMENT = re.compile(r"\{\\\*\\(atnauthor|annotation)\b")
@@ -23,7 +24,11 @@ _CONTROL = re.compile(r"\\[a-zA-Z]+-?\d* ?|[{}]|\\.")
 
 
 def rewrite_rtf(data: bytes) -> bytes:
-    """The document with raised letters in Unicode and without text that tracked changes removed."""
+    """The document with raised letters in Unicode and without text that tracked changes removed.
+
+    A group may be ignored where its first word is marked. Some programs mark others, which would lose its text.
+    """
+    data = _STAR.sub(lambda found: b"" if found[0] == b"\\*" else found[0], data)
     if b"\\super" not in data and b"\\sub" not in data and b"{\\deleted" not in data:
         return data
     source = _DELETED.sub("", data.decode("latin-1"))
