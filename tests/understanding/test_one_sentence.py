@@ -185,6 +185,8 @@ def test_a_text_without_words_is_described_and_nothing_has_no_sentence() -> None
 def test_a_text_that_says_no_more_than_its_title_is_quoted() -> None:
     assert sentence_of("Hidden text") == "A document that says only “Hidden text”."
     assert sentence_of("🍣") == "A document that says only “🍣”."
+    links = "One\n\nThree with [the link to the harbour](https://harbour.example).\n\nNine."
+    assert sentence_of(links) == "A document that says “One · Nine.”."  # not only that
 
 
 def test_a_document_of_pictures_alone_is_told_as_such() -> None:

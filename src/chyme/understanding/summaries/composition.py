@@ -247,7 +247,7 @@ def describe_remainder(source: SourceText, facts: DocumentFacts) -> Composed | N
         return tables
     if len(line) > QUOTE_LENGTH or has_residue(line):
         return _describe_beginning(source, facts) or _describe_length(source, facts)
-    is_all = len(told) == len(blocks) and not facts.form
+    is_all = len(told) == len(source.blocks) and not facts.form
     title = "" if is_all or (facts.title or "") in line else name_title(facts)
     return Composed(f"{form}{known}{title} that {_says(form)} {'only ' if is_all else ''}“{line}”.", 0.2)
 
