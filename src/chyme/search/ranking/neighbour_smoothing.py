@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 SMOOTHED = 75  # best files that support each other
 _NEIGHBOURS = 10  # most similar files whose scores count, more the more similar they are
-_SHARE = 0.35  # of their mean in the new score
+_STRIP = 8  # files compared at once: for more, the library for matrices keeps a second core busy long afterwards
+_SHARE = 0.38  # of their mean in the new score
 
 
 def smooth_scores(files: Sequence[FusedFile], directions: Mapping[int, Floats]) -> list[FusedFile]:
@@ -35,7 +36,8 @@ def smooth_scores(files: Sequence[FusedFile], directions: Mapping[int, Floats]) 
         return list(files)
     scores = numpy.array([file.score for file in first])
     rows = numpy.stack([directions[first[at].file_id] for at in known])
-    similarity = (rows @ rows.T).astype(numpy.float64)
+    strips = [rows[at : at + _STRIP] @ rows.T for at in range(0, len(rows), _STRIP)]
+    similarity = numpy.concatenate(strips).astype(numpy.float64)
     numpy.fill_diagonal(similarity, -numpy.inf)
     nearest = numpy.argsort(-similarity, axis=1, kind="stable")[:, :_NEIGHBOURS]
     weights = numpy.maximum(numpy.take_along_axis(similarity, nearest, 1), 1e-6)
