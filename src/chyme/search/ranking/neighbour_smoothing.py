@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
     Floats = NDArray[numpy.float32]
 
-SMOOTHED = 75  # best files that support each other
+SMOOTHED = 50  # best files that support each other
 _NEIGHBOURS = 10  # most similar files whose scores count, more the more similar they are
 _STRIP = 8  # files compared at once: for more, the library for matrices keeps a second core busy long afterwards
-_SHARE = 0.38  # of their mean in the new score
+_SHARE = 0.4  # of their mean in the new score
 
 
 def smooth_scores(files: Sequence[FusedFile], directions: Mapping[int, Floats]) -> list[FusedFile]:
