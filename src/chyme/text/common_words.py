@@ -62,7 +62,7 @@ def is_nounlike(word: str, language: str | None) -> bool:
 
 
 def has_noun_endings(language: str | None) -> bool:
-    """Whether nouns of this language are told from other words: by their ending, or German ones by their capital."""
+    """Whether nouns of this language can be recognised: by their ending, or German ones by their capital."""
     return language == "de" or language in _NON_NOUN_ENDINGS.sections
 
 

@@ -37,7 +37,7 @@ def office_marker(office: str) -> str:
 
 
 def office_version(office: str) -> str:
-    """The version of LibreOffice in words that mean the same on every machine; empty if it cannot be told."""
+    """The version of LibreOffice in words that mean the same on every machine; empty if it is unknown."""
     program = office_program(office)
     if program is None:
         return "no LibreOffice"
@@ -49,7 +49,7 @@ def office_version(office: str) -> str:
 
 
 def office_build(program: Path) -> str:
-    """The identifier of the build, as LibreOffice notes it in its profile; empty if it cannot be told."""
+    """The identifier of the build, as LibreOffice notes it in its profile; empty if it is unknown."""
     try:
         lines = (program.parent / VERSION_FILE).read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:

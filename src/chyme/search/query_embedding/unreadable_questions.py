@@ -1,4 +1,4 @@
-"""Why an embedder has no vector for a question, as people are told."""
+"""Why an embedder has no vector for a question, as the user reads it."""
 
 from __future__ import annotations
 

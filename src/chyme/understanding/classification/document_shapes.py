@@ -53,7 +53,7 @@ _ONLY_STAMP = re.compile(  # the stamps that programs for PDFs offer
     r"|revised)[.!]?\s*",
     re.IGNORECASE,
 )
-_CHART_DATA = re.compile(r"\| Series 1 \|(?:[^\n]{0,300}\n){1,3}\| Category 1 \|")  # of a chart nobody has filled in
+_CHART_DATA = re.compile(r"\| Series 1 \|(?:[^\n]{0,300}\n){1,3}\| Category 1 \|")  # default data of an Office chart
 _CHART_WORDS = 60  # words of a page that shows little else than a chart
 _LIST_WORDS = 1_500  # a longer text that consists of items is a book of rules or the like
 _MIN_PROSE, _PROSE_WORDS, _PROSE_SHARE, _LONG_PARAGRAPH = 3, 120, 0.6, 20

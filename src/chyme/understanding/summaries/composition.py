@@ -228,12 +228,12 @@ def _describe_length(source: SourceText, facts: DocumentFacts) -> Composed:
 
 
 def describe_remainder(source: SourceText, facts: DocumentFacts) -> Composed | None:
-    """`A document that says only “Hidden text”.` What can be told of a text that says no more than its title."""
+    """`A document that says only “Hidden text”.` What can be quoted of a text that says no more than its title."""
     form, known = name_kind(facts), f"{name_sender(facts.sender)}{name_day(facts.day)}"
     blocks = [block.text for block in source.blocks if block.sort is not BlockType.MENU]
     blocks = blocks or [block.text for block in source.blocks]
-    told = [text for text in blocks[:_SAID_BLOCKS] if not has_refused_phrase(text)] or blocks[:_SAID_BLOCKS]
-    line = " · ".join(dict.fromkeys(told)) or " ".join(_PICTURE.sub("", source.text[:1_000]).split())
+    quoted = [text for text in blocks[:_SAID_BLOCKS] if not has_refused_phrase(text)] or blocks[:_SAID_BLOCKS]
+    line = " · ".join(dict.fromkeys(quoted)) or " ".join(_PICTURE.sub("", source.text[:1_000]).split())
     if not any(map(str.isalnum, line)) and (not line or _RULE.fullmatch(line)):
         pictures = len(_PICTURE.findall(source.text))
         named = "a picture" if pictures == 1 else "pictures"
@@ -247,7 +247,7 @@ def describe_remainder(source: SourceText, facts: DocumentFacts) -> Composed | N
         return tables
     if len(line) > QUOTE_LENGTH or has_residue(line):
         return _describe_beginning(source, facts) or _describe_length(source, facts)
-    is_all = len(told) == len(source.blocks) and not facts.form
+    is_all = len(quoted) == len(source.blocks) and not facts.form
     title = "" if is_all or (facts.title or "") in line else name_title(facts)
     return Composed(f"{form}{known}{title} that {_says(form)} {'only ' if is_all else ''}“{line}”.", 0.2)
 

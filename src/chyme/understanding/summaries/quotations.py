@@ -14,7 +14,7 @@ from chyme.understanding.titles.cleanup import is_junk, same_words
 
 QUOTE_LENGTH = 180  # characters that are quoted
 _ONE_SENTENCE = 260  # characters of a single sentence
-_LABEL_LENGTH, _MIN_LABELS, _LINES_SHARE = 45, 2, 0.4  # of lines that are told, and their share of a text
+_LABEL_LENGTH, _MIN_LABELS, _LINES_SHARE = 45, 2, 0.4  # of lines that are quoted, and their share of a text
 _MIN_FIELDS, _FIELDS_SHARE = 3, 0.2
 _VERSE_READ, _VERSE_LINES, _VERSE_LENGTH, _VERSE_WORDS = 1_000, 4, 60, 3
 _PLAIN_SHARE = 0.7  # of letters

@@ -21,7 +21,7 @@ from chyme.understanding.titles.cleanup import same_words
 
 _MIN_TITLES = 2  # slide titles that tell what slides are about
 _MAX_BLOCKS = 100
-_POINT_LENGTH = 90  # characters of a line that may be told as a point
+_POINT_LENGTH = 90  # characters of a line that may be listed as a point
 _LETTER = re.compile(r"[^\W\d_]")
 
 

@@ -18,7 +18,7 @@ _MIN_WORDS = 250
 _MIN_TOLD, _TOLD_SHARE = 3, 0.004  # different words of a narrative, and their share of all words
 _MIN_PRONOUNS = 0.025  # share of he, she, I, him, her …
 _BEGINNING = 200  # characters of a first sentence that is quoted
-_MIN_NAMED, _MAX_NAMES = 3, 3  # how often someone is named, and how many are told
+_MIN_NAMED, _MAX_NAMES = 3, 3  # how often someone is named, and how many are listed
 _PERSON = re.compile(r"(?<=[a-z,;] )[A-Z][a-z]{2,15}(?: [A-Z][a-z]{2,15})?\b")
 _CHAPTER = re.compile(r"^\W{0,3}(?:chapter|kapitel|chapitre|capítulo|capitolo|hoofdstuk)\b.{0,20}$", re.IGNORECASE)
 _WORDS = WordList(__package__, "narrative_words")

@@ -64,7 +64,7 @@ _BEFORE_NOUNS = frozenset(
     }
     | {"of", "in", "for", "with", "by", "on", "from", "about", "at", "into", "against", "between", "any", "no", "some"}
 )
-_VOTERS = ("en", "de", "fr", "es", "it", "pt", "nl")  # languages that are told apart by their function words
+_VOTERS = ("en", "de", "fr", "es", "it", "pt", "nl")  # languages distinguished by their function words
 _PLURALS = frozenset({"en", "fr", "es", "pt", "nl"})
 
 

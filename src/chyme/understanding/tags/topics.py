@@ -41,7 +41,7 @@ _MIN_ABBREVIATION = 4  # mentions that a tag of two letters needs
 _MIN_LETTERS = 4  # of a word that is a topic alone and no name or abbreviation
 _AS_MODIFIER = 0.6  # share of the mentions before a general noun: favourite things, custom settings
 _SHORT_TEXT = 120  # words; what occurs twice in a shorter text does so by chance
-_MIN_UNCHECKED, _PLACES_UNCHECKED = 4, 3  # mentions and places where nouns are not told from other words
+_MIN_UNCHECKED, _PLACES_UNCHECKED = 4, 3  # mentions and places where nouns are not distinguished from other words
 # Korean attaches particles and endings to words: verbs are no subjects, and the particles of nouns are cut off.
 _KOREAN_VERBS = ("다", "는", "한", "할", "된", "될", "하여", "하고", "하게", "으면", "하며", "있", "것", "및")
 _KOREAN_PARTICLES = re.compile(r"(?<=[\uac00-\ud7a3]{2})(?:에서|으로|에게|까지|부터|을|를|은|이|가|에|의|로|와|과|도)$")
@@ -111,7 +111,7 @@ def find_topics(
 def _recurs(phrase: Phrase, blocks: Sequence[Block], language: str | None, extra: int) -> bool:
     """Whether it occurs often enough for a text of this length, and not only in one place.
 
-    If nouns of the language are not told from other words, many of its frequent words are verbs: more mentions are
+    If nouns of the language cannot be recognised, many of its frequent words are verbs: more mentions are
     needed. `extra` are mentions that a short text needs besides.
     """
     generic = generic_nouns(language)
