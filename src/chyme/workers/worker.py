@@ -81,8 +81,16 @@ class Worker:
         self._fabric.spawn(self._live())
 
     def wait(self, seconds: float | None = None) -> bool:
-        """Wait until the worker has ended."""
-        return self._ended.wait(seconds)
+        """Wait until the worker has ended, or `seconds` at most.
+
+        It wakes now and then: Python runs a signal's handler in the main thread only, and the kernel may have given the
+        signal to another one, which does not wake this one.
+        """
+        deadline = time.monotonic() + seconds if seconds is not None else float("inf")
+        while not self._ended.wait(min(TICK_SECONDS, max(0.0, deadline - time.monotonic()))):
+            if time.monotonic() >= deadline:
+                return False
+        return True
 
     def drain(self) -> None:
         """Take nothing more, finish what runs within the grace, give back the rest, and end."""
