@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
     Floats = NDArray[numpy.float32]
 
-SMOOTHED = 50  # best files that support each other
+SMOOTHED = 75  # best files that support each other
 _NEIGHBOURS = 10  # most similar files whose scores count, more the more similar they are
-_STRIP = 8  # files compared at once: for more, the library for matrices keeps a second core busy long afterwards
-_SHARE = 0.4  # of their mean in the new score
+_PRODUCTS = 200_000  # computed at once: for more, the library for matrices keeps a second core busy long afterwards
+_SHARE = 0.38  # of their mean in the new score
 
 
 def smooth_scores(files: Sequence[FusedFile], directions: Mapping[int, Floats]) -> list[FusedFile]:
@@ -36,7 +36,8 @@ def smooth_scores(files: Sequence[FusedFile], directions: Mapping[int, Floats]) 
         return list(files)
     scores = numpy.array([file.score for file in first])
     rows = numpy.stack([directions[first[at].file_id] for at in known])
-    strips = [rows[at : at + _STRIP] @ rows.T for at in range(0, len(rows), _STRIP)]
+    strip = max(1, _PRODUCTS // rows.size)
+    strips = [rows[at : at + strip] @ rows.T for at in range(0, len(rows), strip)]
     similarity = numpy.concatenate(strips).astype(numpy.float64)
     numpy.fill_diagonal(similarity, -numpy.inf)
     nearest = numpy.argsort(-similarity, axis=1, kind="stable")[:, :_NEIGHBOURS]
