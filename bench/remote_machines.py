@@ -197,7 +197,7 @@ class Machine:
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(
                 command,
-                env=os.environ | {"PYTHONPATH": path} | self._environment,
+                env=os.environ | {"PYTHONPATH": path, "PYTHONFAULTHANDLER": "1"} | self._environment,
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
@@ -273,7 +273,12 @@ class Machine:
         """Tell it to end, and wait until it has. Returns its exit code."""
         assert self._process is not None
         self._process.terminate()
-        code = self._process.wait(AMPLE)
+        try:
+            code = self._process.wait(AMPLE)
+        except subprocess.TimeoutExpired:
+            self._process.send_signal(signal.SIGABRT)  # PYTHONFAULTHANDLER: it writes where each thread stands
+            self._process.wait()
+            raise AssertionError(f"{self.name} did not end:\n{self.log.read_text(errors='replace')[-8000:]}") from None
         self._process = None
         self._close_sockets()
         return code
