@@ -45,9 +45,7 @@ def found(app: App, words: str) -> list[str]:
 
 
 @pytest.mark.parametrize("schema", [FIRST_RELEASE, WITH_EDITS])
-def test_a_vault_of_an_earlier_version_is_migrated_with_a_copy_beside_it(
-    earlier_vault: MakeVault, schema: int
-) -> None:
+def test_a_vault_of_an_earlier_version_is_migrated_with_a_copy_beside_it(earlier_vault: MakeVault, schema: int) -> None:
     root = earlier_vault(schema)
 
     with open_app(root) as app:

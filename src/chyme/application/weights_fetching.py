@@ -63,9 +63,9 @@ def fetch_permitted(
 
 @contextmanager
 def fetch_in_background(
-    all_settings: Iterable[Settings], notify: Callable[[str], None], watch: Watch
+    all_settings: Iterable[Settings], notify: Callable[[str], None], watch: Watch, on_arrival: Callable[[], None]
 ) -> Iterator[threading.Thread | None]:
-    """Fetch what is missing while something else runs; nothing waits for it, and digestion notices what has arrived.
+    """Fetch what is missing while something else runs; nothing waits for it. `on_arrival` is called after each.
 
     The download is stopped on the way out.
     """
@@ -81,7 +81,8 @@ def fetch_in_background(
     stop = threading.Event()
     missing = list(wanted.values())
     notify(describe_download(missing))
-    thread = threading.Thread(target=_fetch_all, args=(missing, notify, watch, stop), name="chyme-weights", daemon=True)
+    args = (missing, notify, watch, on_arrival, stop)
+    thread = threading.Thread(target=_fetch_all, args=args, name="chyme-weights", daemon=True)
     thread.start()
     try:
         yield thread
@@ -106,7 +107,11 @@ def describe_download(missing: Iterable[tuple[Weights, Settings]]) -> str:
 
 
 def _fetch_all(
-    missing: list[tuple[Weights, Settings]], notify: Callable[[str], None], watch: Watch, stop: threading.Event
+    missing: list[tuple[Weights, Settings]],
+    notify: Callable[[str], None],
+    watch: Watch,
+    on_arrival: Callable[[], None],
+    stop: threading.Event,
 ) -> None:
     for weights, settings in missing:
         if stop.is_set():
@@ -119,6 +124,7 @@ def _fetch_all(
                 notify(str(error))
         else:
             log.info("the weights for %s are there", weights.capability)
+            on_arrival()
         finally:
             watch.end(weights)
     with suppress(OSError):  # it works packed as well

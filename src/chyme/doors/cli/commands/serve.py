@@ -42,7 +42,9 @@ def serve(
         log_formats.set_up(settings.log_format, bool(context.obj))
         with (
             WeightsBar() as bar,
-            fetch_in_background((app.settings for app in server_vaults.vaults.values()), _notify, bar),
+            fetch_in_background(
+                (app.settings for app in server_vaults.vaults.values()), _notify, bar, server_vaults.notice_engines
+            ),
         ):
             run(server_vaults, host or settings.host, settings.port if port is None else port, as_json)
 
