@@ -207,4 +207,6 @@ def test_a_name_that_is_no_name_of_a_unit_is_refused(name: str) -> None:
 def test_a_service_for_the_machine_never_runs_as_root(vault: Path) -> None:
     with pytest.raises(UsageError, match="must not run as root"):
         ServiceManager("chyme", True, {}).plan([vault])
-    assert ServiceManager("chyme", True, {}).plan([vault], run_as="daemon").run_as == "daemon"
+    planned = ServiceManager("chyme", True, {}).plan([vault], run_as="daemon")
+    assert (planned.run_as, planned.has_home, list(planned.writable)) == ("daemon", False, [])
+    assert settings_in(unit_text(planned))["StateDirectory"] == "chyme"

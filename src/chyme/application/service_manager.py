@@ -20,7 +20,6 @@ from chyme.errors import UsageError
 DEFAULT_NAME = "chyme"
 SYSTEM_UNITS = Path("/etc/systemd/system")
 SYSTEM_ENVIRONMENT = Path("/etc/chyme/environment")
-SYSTEM_STATE = Path("/var/lib/chyme")
 ANSWER_SECONDS = 90.0  # systemctl waits until a service has stopped
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 
@@ -68,6 +67,7 @@ class ServiceManager:
             port=port,
             run_as=user,
             installed_in=Path(sys.prefix),
+            has_home=_home_of(user) is not None,
         )
 
     def install(self, service: Service, start: bool) -> ServiceState:
@@ -151,11 +151,9 @@ class ServiceManager:
 
     def _writable_folders(self, roots: Sequence[Path], user: str) -> list[Path]:
         """What the server writes to besides the vaults: states elsewhere, accounts, weights."""
-        if user:
-            data = Path(pwd.getpwnam(user).pw_dir) / ".local/share/chyme"
-        else:
-            data = self._user_folder("XDG_DATA_HOME", ".local/share") / "chyme"
-        folders: list[Path] = [data]
+        home = _home_of(user)
+        data = home / ".local/share" if user and home else self._user_folder("XDG_DATA_HOME", ".local/share")
+        folders: list[Path] = [data / "chyme"] if home else []
         for root in roots:
             settings = read_settings(root / STATE, {})
             if settings.state_dir:
@@ -173,6 +171,12 @@ class ServiceManager:
                 os.chown(path, owner.pw_uid, owner.pw_gid)
         if missing:
             folder.chmod(0o700)
+
+
+def _home_of(user: str) -> Path | None:
+    """The home of this user, or of ours if it is empty; None if there is none, as with many users of services."""
+    home = Path(pwd.getpwnam(user).pw_dir) if user else Path.home()
+    return home if home.is_dir() and home != Path("/") and (not user or home.stat().st_uid != 0) else None
 
 
 def program() -> list[str]:

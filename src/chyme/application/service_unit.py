@@ -57,6 +57,7 @@ class Service:
     host: str | None = None
     port: int | None = None
     run_as: str = ""  # of a unit for the whole machine; empty for a user's own
+    has_home: bool = True  # else accounts and weights are in /var/lib/chyme, which systemd makes
 
     @property
     def is_system(self) -> bool:
@@ -83,6 +84,8 @@ def unit_text(service: Service) -> str:
         "[Service]",
         "Type=exec",
         *((f"User={service.run_as}",) if service.is_system else ()),
+        *(() if service.has_home else ("StateDirectory=chyme", "StateDirectoryMode=0700")),
+        *(() if service.has_home else ("Environment=XDG_DATA_HOME=/var/lib",)),
         f"EnvironmentFile=-{_escape(service.environment_file)}",
         f"ExecStart={' '.join(_quote(word, in_command=True) for word in command)}",
         "Restart=on-failure",

@@ -40,13 +40,10 @@ def serve(
 
         settings = server_vaults.settings
         log_formats.set_up(settings.log_format, bool(context.obj))
-        with (
-            WeightsBar() as bar,
-            fetch_in_background(
-                (app.settings for app in server_vaults.vaults.values()), _notify, bar, server_vaults.notice_engines
-            ),
-        ):
-            run(server_vaults, host or settings.host, settings.port if port is None else port, as_json)
+        with WeightsBar() as bar:
+            all_settings = [app.settings for app in server_vaults.vaults.values()]
+            weights = fetch_in_background(all_settings, _notify, bar, server_vaults.notice_engines)
+            run(server_vaults, host or settings.host, settings.port if port is None else port, as_json, weights)
 
 
 def _notify(sentence: str) -> None:
