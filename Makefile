@@ -41,7 +41,7 @@ WEIGHTS := $(VENV)/bin/chyme weights >/dev/null || true
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run llm test check format bench soak lock setup setup-dev clean
+.PHONY: help run llm test check format bench soak lock dist setup setup-dev clean
 
 help: ## List these commands
 	@sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -98,6 +98,9 @@ lock: $(READY_TO_TEST) ## Pin the newest allowed versions of everything, with ha
 	@if grep -nE '://|^-|[ =]/' requirements.lock requirements-dev.lock requirements-llm.lock; then \
 	    echo "The lines above name an index or a place on this machine; the locks must not." >&2; exit 1; \
 	fi
+
+dist: $(READY_TO_RUN) ## Build the wheel and the source archive into dist/, and check what is in them
+	@sh .ci/dist $(PY) dist
 
 setup: $(READY_TO_RUN) ## Make .venv with what chyme needs to run
 

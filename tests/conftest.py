@@ -28,6 +28,9 @@ gc.disable()
 # Links in the samples lead to other machines, and no test may contact them. Tests of crawling turn it on themselves.
 os.environ["CHYME_CRAWL"] = "false"
 
+# Missing weights are no reason to contact a package index; tests that need them are skipped.
+os.environ["CHYME_WEIGHTS_FETCH"] = "false"
+
 # No test reads the accounts of the user who runs it.
 os.environ["CHYME_SERVER_DIR"] = tempfile.mkdtemp(prefix="chyme-tests-server-")
 

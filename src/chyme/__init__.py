@@ -1,3 +1,3 @@
 """chyme: a digestion system for files."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

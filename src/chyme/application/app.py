@@ -28,7 +28,7 @@ from chyme.application.recent_events import RecentEvent, describe_events
 from chyme.application.recorders import recorders_of
 from chyme.application.settings import Settings, read_settings
 from chyme.application.spending import Spending
-from chyme.application.startup import prepare
+from chyme.application.startup import detect_new_engines, prepare
 from chyme.application.vault_counts import VaultCounter
 from chyme.application.vault_export import VaultExport
 from chyme.application.vault_search import VaultSearch
@@ -303,6 +303,11 @@ class App:
     def reprocess(self, path: str) -> Reprocessing:
         """Retry what went wrong with one document: everything that failed, or what its model could not do."""
         return reprocess(self.database, self.rules, self.vault.root.name, path, iso(now()), self._wake_up)
+
+    def notice_engines(self) -> None:
+        """Make what waited for an engine that has just appeared, without waiting for housekeeping to find it."""
+        if detect_new_engines(self.database, self.rules):
+            self._wake_up()
 
     def _wake_up(self) -> None:
         if self._digestion is not None:

@@ -102,6 +102,9 @@ class Digestion:
         self.remote: RemoteRunner | None = None  # only with workers on other machines
         self._remote_totals: AttemptTotals | None = None
         if settings.workers_url:
+            from chyme.workers.nats_client import require_nats_client
+
+            require_nats_client()
             from chyme.application.remote_work import make_remote_runner
             from chyme.workers.attempt_totals import AttemptTotals
 

@@ -7,6 +7,7 @@ import shutil
 import sqlite3
 from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
 from pathlib import Path
 
 from chyme import digesters
@@ -101,6 +102,7 @@ def doctor(root: Path, settings: Settings | None = None) -> list[Engine]:
         )
     )
     found.append(Engine("children's user", isolated.user, bool(isolated.user)))
+    found += _check_worker_client(settings.workers_url)
     found += _check_worker_credentials(getattr(settings, "workers_credentials", ""))
     try:
         refuse_network_file_system(root)
@@ -162,11 +164,18 @@ def _check_language_model(settings: Settings) -> Engine:
         return Engine(capability, f"{local.weights.engine}, in a child of chyme", not local.missing, local.missing)
     found = providers_of(settings).get("llm")
     if found:
-        return Engine(capability, found, True)
+        return _check_model_clients(capability, found)
     how = (
-        "a language model makes better ones: set llm_url and llm_model, or run 'make llm' and set llm_provider to local"
+        "a language model makes better ones: set llm_url and llm_model, or run 'make llm' (outside a checkout: "
+        "pip install 'chyme[llm]', then chyme weights llm) and set llm_provider to local"
     )
     return Engine(capability, "rules and statistics", True, how)
+
+
+def _check_model_clients(capability: str, provider: str) -> Engine:
+    """Check that what speaks to models behind HTTP is installed; it comes with the extra "llm"."""
+    exists = find_spec("pydantic_ai") is not None
+    return Engine(capability, provider, exists, "" if exists else "pip install 'chyme[llm]'")
 
 
 def _check_embedder(settings: Settings, root: Path) -> Engine:
@@ -211,6 +220,13 @@ def _check_weights(capability: str, weights: Weights, settings: Settings) -> Eng
     return Engine(capability, weights.engine, exists, "" if exists else f"chyme weights {weights.capability}")
 
 
+def _check_worker_client(url: str) -> list[Engine]:
+    """Report that the client of NATS is missing where workers are set up; it comes with the extra "workers"."""
+    if not url or find_spec("nats") is not None:
+        return []
+    return [Engine("workers elsewhere", "nats-py", False, "pip install 'chyme[workers]'")]
+
+
 def _check_worker_credentials(path: str) -> list[Engine]:
     """Check the certificate for the NATS server, which only vaults with workers elsewhere have."""
     if not path:
@@ -226,7 +242,7 @@ def _check_worker_credentials(path: str) -> list[Engine]:
 
 def _check_captions(settings: Settings) -> Engine:
     if settings.vision_model:
-        return Engine("captions", providers_of(settings)["vision"], True)
+        return _check_model_clients("captions", providers_of(settings)["vision"])
     captioner = PictureModelSettings(**picture_model_config(settings)).captioner
     if captioner is not None:
         return Engine("captions", f"{captioner.name}, {captioner.folder}", True)

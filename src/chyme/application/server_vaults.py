@@ -57,6 +57,12 @@ class ServerVaults:
             self.scans.append(scan)
             scan.start()
 
+    def notice_engines(self) -> None:
+        """Make what waited for engines that have just appeared, in every vault."""
+        for app in self.vaults.values():
+            with contextlib.suppress(ChymeError, sqlite3.Error):  # damage is reported where vaults are digested
+                app.notice_engines()
+
     def end_scans(self) -> None:
         """Stop running first scans early: they must not read a database that is being closed."""
         with contextlib.ExitStack() as stack:

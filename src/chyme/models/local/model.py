@@ -20,7 +20,7 @@ from chyme.models.weights.catalog import CATALOG, LLM, Weights
 from chyme.models.weights.folder import path_of
 
 PACKAGE = "xllamacpp"
-REMEDY = "run 'make llm'"
+REMEDY = "run 'make llm'"  # in a checkout
 NOBODY = (65534, 65534)
 RESTART_SECONDS = 60.0  # a failed start is not repeated before this
 CLOSE_SECONDS = 10.0
@@ -55,9 +55,9 @@ class LocalSettings:
     def missing(self) -> str:
         """What must be done before it can run; empty if it can."""
         if importlib.util.find_spec(PACKAGE) is None:
-            return f"its program, {PACKAGE}, is not installed; {REMEDY}"
+            return f"its program, {PACKAGE}, is not installed; {REMEDY}, or pip install 'chyme[llm]'"
         if path_of(self.weights, self.weights_dir) is None:
-            return f"its weights are not there; {REMEDY}"
+            return f"its weights are not there; {REMEDY}, or 'chyme weights {self.capability}'"
         return ""
 
 

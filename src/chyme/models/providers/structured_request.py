@@ -63,8 +63,7 @@ def require_client_for_file(name: str, provider: str) -> None:
         import_module(f"pydantic_ai.models.{client}")
     except ImportError as error:
         raise EngineUnavailable(
-            f"{name}: a model is configured but its client is not installed ({error}); "
-            f"pip install 'pydantic-ai-slim[{client}]'"
+            f"{name}: a model is configured but its client is not installed ({error}); pip install 'chyme[llm]'"
         ) from error
     for logger in _LOGGERS:  # whatever the environment says: at a lower level they log what is in the files
         logging.getLogger(logger).setLevel(logging.WARNING)

@@ -40,6 +40,16 @@ class Weights:
         """A hash of the hashes of all files."""
         return hashlib.sha256(" ".join(member.sha256 for member in self.members).encode()).hexdigest()[:16]
 
+    @property
+    def bytes(self) -> int:
+        """How large all files are together; the packages are about as large, because numbers hardly compress."""
+        return sum(member.size for member in self.members)
+
+    @property
+    def requirements(self) -> tuple[str, ...]:
+        """The packages, each with its version and hash, as pip reads them."""
+        return tuple(self.lock.read_text(encoding="ascii").splitlines())
+
 
 OBJECTS = Weights(
     "objects",

@@ -12,10 +12,14 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from chyme.application.app import App
 from chyme.application.digestion import Progress as DigestionProgress
+from chyme.application.settings import Settings
+from chyme.application.weights_fetching import fetch_permitted, may_fetch, missing_weights
 from chyme.core.clock import now
 from chyme.doors.cli.commands.ai import describe_fallback, pause_reason
 from chyme.doors.cli.formatting import format_count, format_failures
 from chyme.doors.cli.vault_options import open_vault, print_json, printable, vault_options
+from chyme.doors.cli.weights_progress import WeightsBar
+from chyme.errors import EngineUnavailable
 from chyme.model import Digest, iso
 from chyme.vault.watch.pending_files import ScanReport
 
@@ -25,14 +29,24 @@ SHOWN = 20
 @click.command()
 @click.argument("paths", nargs=-1)
 @click.option("--no-wait", is_flag=True, help="Do not wait for failed digests to be tried again.")
+@click.option("--fetch-weights", is_flag=True, help="Fetch the weights of models that are missing first.")
 @vault_options
 @click.pass_context
-def digest(ctx: click.Context, paths: tuple[str, ...], no_wait: bool, vault: Path | None, as_json: bool) -> None:
+def digest(
+    ctx: click.Context,
+    paths: tuple[str, ...],
+    no_wait: bool,
+    fetch_weights: bool,
+    vault: Path | None,
+    as_json: bool,
+) -> None:
     """Scan the vault, or the given files and folders, and digest until nothing is due."""
     started_at = iso(now())
     with open_vault(vault, create=True) as app:
         console = Console(stderr=True)
         for problem in app.problems:
+            console.print(printable(problem), style="yellow", markup=False, soft_wrap=True)
+        for problem in _prepare_weights(app.settings, fetch_weights):
             console.print(printable(problem), style="yellow", markup=False, soft_wrap=True)
         inside_paths = [app.vault.relative(path) for path in paths]
         file_ids = None
@@ -55,6 +69,28 @@ def digest(ctx: click.Context, paths: tuple[str, ...], no_wait: bool, vault: Pat
         else:
             _print_summary(app, report, failed, remaining, console)
     ctx.exit(1 if failed else 0)
+
+
+def _prepare_weights(settings: Settings, fetch: bool) -> list[str]:
+    """Fetch missing weights if that was asked for. Returns what to tell about those that are missing."""
+    missing = missing_weights(settings)
+    problems: list[str] = []
+    if fetch:
+        with WeightsBar() as bar:
+            for weights in missing:
+                try:
+                    fetch_permitted(weights, settings, bar.begin(weights))
+                except EngineUnavailable as error:
+                    problems.append(str(error))
+                finally:
+                    bar.end(weights)
+    elif missing and may_fetch(settings):
+        names, size = ", ".join(weights.capability for weights in missing), sum(weights.bytes for weights in missing)
+        problems.append(
+            f"the weights of models for {names} are missing, and everything else works; --fetch-weights or "
+            f"'chyme weights' fetches them once ({size / 1e6:.0f} MB)"
+        )
+    return problems
 
 
 def _scan(app: App, inside_paths: Sequence[str], console: Console) -> ScanReport:

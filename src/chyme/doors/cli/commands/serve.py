@@ -7,8 +7,10 @@ from pathlib import Path
 import click
 
 from chyme.application.server_vaults import open_server_vaults
+from chyme.application.weights_fetching import fetch_in_background
 from chyme.doors.cli import log_formats
 from chyme.doors.cli.vault_options import find_vault, printable, vault_options
+from chyme.doors.cli.weights_progress import WeightsBar
 
 
 @click.command()
@@ -38,4 +40,11 @@ def serve(
 
         settings = server_vaults.settings
         log_formats.set_up(settings.log_format, bool(context.obj))
-        run(server_vaults, host or settings.host, settings.port if port is None else port, as_json)
+        with WeightsBar() as bar:
+            all_settings = [app.settings for app in server_vaults.vaults.values()]
+            weights = fetch_in_background(all_settings, _notify, bar, server_vaults.notice_engines)
+            run(server_vaults, host or settings.host, settings.port if port is None else port, as_json, weights)
+
+
+def _notify(sentence: str) -> None:
+    click.echo(f"chyme: {printable(sentence)}", err=True)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from chyme.application.settings import read_settings
+from chyme.application.settings import Settings, read_settings
 from chyme.doors.cli import log_formats
 from chyme.doors.cli.main import Terminated
 from chyme.errors import EngineUnavailable
@@ -70,6 +70,9 @@ def work(
     It has no vault and no database. Its settings are those of the environment, and of settings.toml in its scratch
     folder; programs, paths and memory are its own.
     """
+    from chyme.workers.nats_client import require_nats_client
+
+    require_nats_client()
     from chyme.application.worker_process import WorkerOptions, make_worker  # imported here: it takes a second
     from chyme.workers.health import HealthServer
 
@@ -79,7 +82,7 @@ def work(
     # They name files, which are none of this machine's business.
     logging.getLogger("chyme.core.children").setLevel(logging.WARNING)
     if fetch_weights:
-        _fetch_weights(settings.weights_dir)
+        _fetch_weights(settings)
     options = WorkerOptions(
         *(url, credentials, name, folder, quota_mb, places, _split(only), _split(vaults), grace, without_isolation)
     )
@@ -98,12 +101,12 @@ def work(
             health.close()
 
 
-def _fetch_weights(weights_dir: str) -> None:
+def _fetch_weights(settings: Settings) -> None:
+    from chyme.application.weights_fetching import fetch_permitted
     from chyme.models.weights.catalog import CATALOG, DEFAULT_CAPABILITIES
-    from chyme.models.weights.download import fetch
 
     for capability in DEFAULT_CAPABILITIES:
         try:
-            fetch(CATALOG[capability], weights_dir)
+            fetch_permitted(CATALOG[capability], settings)
         except EngineUnavailable as error:
             log.warning("%s", error)
