@@ -47,6 +47,7 @@ from chyme.core.store.sqlite.database import FILE_NAME, Database
 from chyme.core.store.sqlite.read_only import read_only_error
 from chyme.documents.pages.pdf_renderer import PdfPageRenderer
 from chyme.errors import ChymeError, UsageError, VaultError
+from chyme.imports.importing import Importer
 from chyme.model import Again, Digest, File, Mode, iso
 from chyme.models.providers.call_ledger import CallLedger
 from chyme.search.file_list import FileList
@@ -167,6 +168,7 @@ class App:
         self.export = VaultExport(
             *(self.vault.root, self.database, self.rules, self.documents, self.people, self.tags, self.spending)
         )
+        self.importer = Importer(self.open_vault, now, file_terms.rewrite)
         self.attempt_metrics = AttemptMetrics()
         self.progress = ProgressTracker(
             *(self.database, self.rules, self.ledger, self.providers, self.bulk, self.attempt_metrics),
