@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from chyme import digesters
 from chyme.application.attempt_metrics import AttemptMetrics
+from chyme.application.bookmark_export import BookmarkExport
 from chyme.application.bulk_jobs import BulkJobs
 from chyme.application.digester_config import LOCAL, allowances_of, config_of, providers_of, without_secrets
 from chyme.application.digester_list import DigesterInfo, OutputCounts, list_digesters
@@ -23,6 +24,7 @@ from chyme.application.digestion import Digestion, DigestionParts
 from chyme.application.disk_usage import DiskUsage, measure_disk_usage
 from chyme.application.document_queries import Documents
 from chyme.application.event_broadcast import Broadcast
+from chyme.application.paperless_export import PaperlessExport
 from chyme.application.progress import ProgressTracker
 from chyme.application.recent_events import RecentEvent, describe_events
 from chyme.application.recorders import recorders_of
@@ -168,6 +170,8 @@ class App:
         self.export = VaultExport(
             *(self.vault.root, self.database, self.rules, self.documents, self.people, self.tags, self.spending)
         )
+        self.paperless_export = PaperlessExport(self.vault, self.database, self.rules)
+        self.bookmark_export = BookmarkExport(self.vault, self.database)
         self.importer = Importer(self.open_vault, now, file_terms.rewrite)
         self.attempt_metrics = AttemptMetrics()
         self.progress = ProgressTracker(

@@ -14,7 +14,7 @@ from chyme.imports.values import day_of, values_of
 from chyme.vault.file_names import MAX_DEPTH, safe_folder_name
 
 PIECE = 64 * 1024
-MAX_PENDING = 8 * 1024 * 1024  # characters of one tag; no real one is longer (icons are in attributes)
+MAX_PENDING = 1024 * 1024  # characters of one tag; no real one is longer (icons are in attributes)
 MAX_TEXT = 20_000  # characters of a title or description
 UNREAD = "to read"
 _TO_READ = {"1", "true", "yes"}

@@ -115,6 +115,8 @@ class _Run:
         self._planned: set[str] = set()  # hashes of what a dry run would add
         self.summary = ImportSummary()
         vault.database.presence.require()
+        if not options.dry_run:
+            vault.staging.sweep()  # what an import that was killed left there
 
     def take(self, entry: Entry | Problem) -> None:
         """Import an entry soon, with others."""

@@ -136,7 +136,7 @@ def _properties(index: ManifestIndex, fields: Mapping[str, Any], pk: object) -> 
         if model == FIELD_VALUES:
             field = index.record(FIELDS, part.get("field"))
             name = clean_text(field.get("name"))
-            if name in found:
+            if found.get(name) not in (None, ""):
                 name = f"{name} (field)"
             found[name] = _field_value(field, part)
         else:
