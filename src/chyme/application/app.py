@@ -24,6 +24,7 @@ from chyme.application.digestion import Digestion, DigestionParts
 from chyme.application.disk_usage import DiskUsage, measure_disk_usage
 from chyme.application.document_queries import Documents
 from chyme.application.event_broadcast import Broadcast
+from chyme.application.import_jobs import ImportJobs
 from chyme.application.paperless_export import PaperlessExport
 from chyme.application.progress import ProgressTracker
 from chyme.application.recent_events import RecentEvent, describe_events
@@ -173,6 +174,7 @@ class App:
         self.paperless_export = PaperlessExport(self.vault, self.database, self.rules)
         self.bookmark_export = BookmarkExport(self.vault, self.database)
         self.importer = Importer(self.open_vault, now, file_terms.rewrite)
+        self.imports = ImportJobs(self.open_vault, self.importer, now)
         self.attempt_metrics = AttemptMetrics()
         self.progress = ProgressTracker(
             *(self.database, self.rules, self.ledger, self.providers, self.bulk, self.attempt_metrics),
@@ -233,9 +235,12 @@ class App:
         self._digestion = Digestion(parts, follow, only_files)
         self.open_vault.rescan_path = self._digestion.watcher.rescan_path
         self.search_index.start(warm=follow)
+        if follow:
+            self.imports.resume()
         return self._digestion
 
     def close(self) -> None:
+        self.imports.close()
         if self._digestion is not None:
             self._digestion.close()
         self.search_index.close()
