@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import struct
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -135,6 +136,25 @@ def test_a_bomb_in_a_zip_is_refused_and_the_rest_is_imported(app: App, folder: s
 
     assert (summary.added, summary.failed) == (1, 1)
     assert "times larger" in summary.problems[0]
+
+
+@pytest.mark.parametrize(("mark", "offset", "form"), [(b"PK\5\6", 12, "<L"), (b"PK\6\6", 40, "<Q")])
+def test_a_zip_with_an_endless_directory_is_refused_before_it_is_read(
+    app: App, folder: str, tmp_path: Path, mark: bytes, offset: int, form: str
+) -> None:
+    archive = zipped(household(tmp_path / "e"), tmp_path / "e.zip")
+    end = bytearray(56)
+    end[: len(mark)] = mark
+    struct.pack_into(form, end, offset, 200_000_000)
+    archive.write_bytes(archive.read_bytes() + bytes(end))
+    with pytest.raises(UsageError, match="too many entries"):
+        bring(app, "paperless", archive, folder)
+
+
+def test_an_entry_that_asks_for_much_memory_is_refused(app: App, folder: str, tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "l.zip", "w", zipfile.ZIP_LZMA) as archive:
+        archive.writestr("a.txt", "text")
+    assert bring(app, "folder", tmp_path / "l.zip", folder).failed == 1
 
 
 def test_names_in_a_zip_lead_nowhere(app: App, folder: str, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+import struct
 import time
 import zipfile
 from collections.abc import Iterator
@@ -13,11 +14,14 @@ from typing import IO, BinaryIO, Protocol, Self, cast
 
 from chyme.errors import UsageError
 
-MAX_ENTRIES = 2_000_000  # of a zip archive
+MAX_DIRECTORY = 24 * 1024 * 1024  # bytes of a zip archive's directory, which is in memory: some 200,000 entries
+METHODS = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2})  # LZMA may ask for much memory
 MAX_RATIO = 300  # how many times larger than its compressed form a large entry may be
 LARGE = 64 * 1024 * 1024  # below that, a high ratio is harmless
 MIN_BUDGET = 4 * 1024**3  # bytes that may be unpacked from any archive, however small
 MAX_DEPTH = 64  # folders inside each other
+_TAIL = 22 + 0xFFFF + 76  # bytes at the end of a zip archive in which the place of its directory stands
+_IN_64_BIT = 0xFFFFFFFF
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -126,11 +130,12 @@ class ZipFiles:
     """An export in a zip archive, unpacked one entry at a time and within limits."""
 
     def __init__(self, path: Path) -> None:
+        if _directory_size(path) > MAX_DIRECTORY:
+            raise UsageError(
+                f"{path.name}: has too many entries for an archive; unpack it and import the folder"
+            )
         self._zip = zipfile.ZipFile(path)
         self._left = max(MIN_BUDGET, MAX_RATIO * path.stat().st_size)
-        if len(self._zip.filelist) > MAX_ENTRIES:
-            self._zip.close()
-            raise UsageError(f"{path.name}: holds more than {MAX_ENTRIES:,} entries; unpack it and import the folder")
 
     def names(self) -> Iterator[str]:
         for info in self._zip.filelist:
@@ -147,6 +152,8 @@ class ZipFiles:
             raise UsageError(f"{name[:200]} is not in the export; export it again") from error
         if _is_link(info) or info.is_dir():
             raise UsageError(f"{name[:200]} is no regular file")
+        if info.compress_type not in METHODS:
+            raise UsageError(f"{name[:200]} is compressed in a rare way; unpack the archive and import the folder")
         if info.flag_bits & 1:
             raise UsageError(f"{name[:200]} is encrypted; unpack the archive and import the folder")
         if info.file_size > LARGE and info.file_size > MAX_RATIO * max(1, info.compress_size):
@@ -204,6 +211,23 @@ class _ZipStream:
 
     def close(self) -> None:
         self._stream.close()
+
+
+def _directory_size(path: Path) -> int:
+    """The largest size of a directory that the end of the archive declares, in the old or the 64-bit form."""
+    with path.open("rb") as stream:
+        stream.seek(0, os.SEEK_END)
+        stream.seek(max(0, stream.tell() - _TAIL))
+        tail = stream.read()
+    sizes = [0]
+    for mark, offset, form in ((b"PK\5\6", 12, "<L"), (b"PK\6\6", 40, "<Q")):
+        position = tail.find(mark)
+        while position >= 0:
+            if len(tail) >= position + offset + struct.calcsize(form):
+                size = struct.unpack_from(form, tail, position + offset)[0]
+                sizes.append(0 if form == "<L" and size == _IN_64_BIT else size)
+            position = tail.find(mark, position + 1)
+    return max(sizes)
 
 
 def _is_link(info: zipfile.ZipInfo) -> bool:
