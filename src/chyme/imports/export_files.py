@@ -131,9 +131,7 @@ class ZipFiles:
 
     def __init__(self, path: Path) -> None:
         if _directory_size(path) > MAX_DIRECTORY:
-            raise UsageError(
-                f"{path.name}: has too many entries for an archive; unpack it and import the folder"
-            )
+            raise UsageError(f"{path.name}: has too many entries for an archive; unpack it and import the folder")
         self._zip = zipfile.ZipFile(path)
         self._left = max(MIN_BUDGET, MAX_RATIO * path.stat().st_size)
 

@@ -14,12 +14,12 @@ MAX_ELEMENT = 64 * 1024 * 1024  # characters; the text of the longest document i
 _SPACE = " \t\r\n"
 
 
-def elements(stream: BinaryIO, name: str) -> Iterator[tuple[str, Any]]:
+def elements(stream: BinaryIO, name: str, max_element: int = MAX_ELEMENT) -> Iterator[tuple[str, Any]]:
     """Yield the elements of a list as ("", element); of an object each (key, value), its lists element by element.
 
     Raises UsageError where the text is no JSON; what came before has been yielded.
     """
-    reader = _Reader(stream, name)
+    reader = _Reader(stream, name, max_element)
     first = reader.peek()
     if first == "[":
         for element in reader.list_elements():
@@ -33,9 +33,10 @@ def elements(stream: BinaryIO, name: str) -> Iterator[tuple[str, Any]]:
 
 
 class _Reader:
-    def __init__(self, stream: BinaryIO, name: str) -> None:
+    def __init__(self, stream: BinaryIO, name: str, max_element: int) -> None:
         self._stream = stream
         self._name = name
+        self._max_element = max_element
         self._decode = codecs.getincrementaldecoder("utf-8-sig")()
         self._json = json.JSONDecoder()
         self._text = ""
@@ -105,8 +106,8 @@ class _Reader:
                     self._position = end
                     return value
             have = len(self._text) - self._position
-            if have > MAX_ELEMENT:
-                raise self._broken(f"has a single entry of more than {MAX_ELEMENT // 1024**2} MB")
+            if have > self._max_element:
+                raise self._broken(f"has a single entry of more than {self._max_element / 1024**2:,.3g} MB")
             self._fill(max(PIECE, have))
 
     def _fill(self, size: int) -> bool:
