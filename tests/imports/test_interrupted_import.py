@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 from made_exports import many_letters
@@ -25,13 +26,17 @@ def letters(vault: Path) -> list[Path]:
     return list(vault.glob("Paperless/letter *.txt"))
 
 
+def has_letters(vault: Path, count: int) -> bool:
+    return len(letters(vault)) >= count
+
+
 def test_an_import_killed_in_the_middle_is_continued_without_loss_or_doubles(tmp_path: Path) -> None:
     export, vault = many_letters(tmp_path / "export", LETTERS), tmp_path / "vault"
     vault.mkdir()
     for at_least in (30, 160):
         process = importing(vault, export)
         try:
-            wait_until(lambda at_least=at_least: len(letters(vault)) >= at_least)
+            wait_until(partial(has_letters, vault, at_least))
             os.kill(process.pid, signal.SIGKILL)
         finally:
             process.kill()
