@@ -9,10 +9,13 @@ import sys
 from functools import partial
 from pathlib import Path
 
+import pytest
 from made_exports import many_letters
 from waiting import wait_until
 
 from chyme.application.app import open_app
+
+pytestmark = pytest.mark.slow
 
 LETTERS = 450
 
