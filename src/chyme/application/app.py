@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from chyme import digesters
 from chyme.application.attempt_metrics import AttemptMetrics
+from chyme.application.bookmark_export import BookmarkExport
 from chyme.application.bulk_jobs import BulkJobs
 from chyme.application.digester_config import LOCAL, allowances_of, config_of, providers_of, without_secrets
 from chyme.application.digester_list import DigesterInfo, OutputCounts, list_digesters
@@ -23,6 +24,8 @@ from chyme.application.digestion import Digestion, DigestionParts
 from chyme.application.disk_usage import DiskUsage, measure_disk_usage
 from chyme.application.document_queries import Documents
 from chyme.application.event_broadcast import Broadcast
+from chyme.application.import_jobs import ImportJobs
+from chyme.application.paperless_export import PaperlessExport
 from chyme.application.progress import ProgressTracker
 from chyme.application.recent_events import RecentEvent, describe_events
 from chyme.application.recorders import recorders_of
@@ -47,6 +50,7 @@ from chyme.core.store.sqlite.database import FILE_NAME, Database
 from chyme.core.store.sqlite.read_only import read_only_error
 from chyme.documents.pages.pdf_renderer import PdfPageRenderer
 from chyme.errors import ChymeError, UsageError, VaultError
+from chyme.imports.importing import Importer
 from chyme.model import Again, Digest, File, Mode, iso
 from chyme.models.providers.call_ledger import CallLedger
 from chyme.search.file_list import FileList
@@ -167,6 +171,10 @@ class App:
         self.export = VaultExport(
             *(self.vault.root, self.database, self.rules, self.documents, self.people, self.tags, self.spending)
         )
+        self.paperless_export = PaperlessExport(self.vault, self.database, self.rules)
+        self.bookmark_export = BookmarkExport(self.vault, self.database)
+        self.importer = Importer(self.open_vault, now, file_terms.rewrite)
+        self.imports = ImportJobs(self.open_vault, self.importer, now)
         self.attempt_metrics = AttemptMetrics()
         self.progress = ProgressTracker(
             *(self.database, self.rules, self.ledger, self.providers, self.bulk, self.attempt_metrics),
@@ -227,9 +235,12 @@ class App:
         self._digestion = Digestion(parts, follow, only_files)
         self.open_vault.rescan_path = self._digestion.watcher.rescan_path
         self.search_index.start(warm=follow)
+        if follow:
+            self.imports.resume()
         return self._digestion
 
     def close(self) -> None:
+        self.imports.close()
         if self._digestion is not None:
             self._digestion.close()
         self.search_index.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import errno
 import hashlib
@@ -26,7 +27,7 @@ from chyme.errors import DiskFull, UsageError, VaultError
 from chyme.model import iso
 from chyme.speech.people.edits import People
 from chyme.speech.people.edits import as_json as person_json
-from chyme.understanding.tables import edits
+from chyme.understanding.tables import edits, properties
 from chyme.understanding.tags.rename_merge_ban import VaultTags
 from chyme.understanding.tags.rename_merge_ban import as_json as tag_json
 
@@ -53,6 +54,7 @@ class ExportResult:
     files: int
     written: int  # number of plain files
     unchanged: int
+    left_out: int = 0  # files that this format cannot hold
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,23 +78,18 @@ class VaultExport:
         progress: Callable[[int], None] | None = None,
     ) -> ExportResult:
         """Export each file separately, so that an interrupted export continues where it was when it is run again."""
-        target = self._prepare_folder(folder)
+        target = prepare_folder(self.root, folder)
         files = _ExportFolder(target)
         count = 0
-        try:
-            for number, row in enumerate(self._rows(), 1):
-                count += self._write_document(files, row, artifacts)
-                if progress is not None and number % 100 == 0:
-                    progress(number)
-            self._write_tables(files, spend)
-        except OSError as error:
-            if error.errno in (errno.ENOSPC, errno.EDQUOT):
-                raise DiskFull(
-                    f"{folder}: there is no room left; make room and export again, it goes on from there"
-                ) from error
-            raise VaultError(f"{error.filename or folder}: cannot be written ({error.strerror})") from error
-        finally:
-            (target / PARTIAL).unlink(missing_ok=True)
+        with explain_write_errors(folder):
+            try:
+                for number, row in enumerate(self._rows(), 1):
+                    count += self._write_document(files, row, artifacts)
+                    if progress is not None and number % 100 == 0:
+                        progress(number)
+                self._write_tables(files, spend)
+            finally:
+                (target / PARTIAL).unlink(missing_ok=True)
         return ExportResult(target, count, files.written, files.unchanged)
 
     def csv_lines(self) -> Iterator[str]:
@@ -112,21 +109,6 @@ class VaultExport:
             yield from found
             last = found[-1].path
 
-    def _prepare_folder(self, folder: Path) -> Path:
-        target = folder.absolute().resolve()
-        if target.is_relative_to(self.root):
-            raise UsageError(f"{folder}: is inside the vault, where all of it would be digested; export elsewhere")
-        if target.is_dir() and not (target / MARK).is_file() and any(target.iterdir()):
-            raise UsageError(f"{folder}: is not empty, and no earlier export; choose a new folder")
-        try:
-            make_private_folder(target)
-            fields = {"chyme": __version__, "vault": self.root.name, "exported_at": iso(now())}
-            with write_private(target / MARK) as stream:
-                stream.write((json.dumps(fields, indent=1) + "\n").encode())
-        except OSError as error:
-            raise VaultError(f"{folder}: cannot be written ({error.strerror})") from error
-        return target
-
     def _write_document(self, files: _ExportFolder, row: ExportRow, artifacts: bool) -> bool:
         """Write the text with front matter, everything known as JSON, and artifacts if requested.
 
@@ -134,7 +116,7 @@ class VaultExport:
         """
         with self.database.snapshot() as db:
             text = join_texts(tuple(texts_of(db, self.rules, row.file_id)))
-            set_by_hand = edits.of_file(db, row.file_id)
+            set_by_hand, more = edits.of_file(db, row.file_id), properties.of_file(db, row.file_id)
         try:
             record = self.documents.show(row.path)
         except UsageError:
@@ -144,7 +126,7 @@ class VaultExport:
         if artifacts:
             for artifact, data in self.documents.artifacts(row.path).items():
                 files.write(f"{name}{ARTIFACTS}/{artifact.replace('/', '-')}", data)
-        files.write(name + DATA, _json({**record, "edits": set_by_hand}))
+        files.write(name + DATA, _json({**record, "edits": set_by_hand, "properties": more}))
         return True
 
     def _write_tables(self, files: _ExportFolder, spend: bool) -> None:
@@ -164,6 +146,36 @@ class VaultExport:
             days = [asdict(totals) for totals in self.spending.call_totals("day", ALL_DAYS)]
             models = [asdict(totals) for totals in self.spending.call_totals("model", ALL_DAYS)]
             files.write(SPEND, _json({"by_day": days, "by_model": models}))
+
+
+def prepare_folder(root: Path, folder: Path) -> Path:
+    """Make the folder of an export and mark it. Refuses folders with anything but an earlier export in them."""
+    target = folder.absolute().resolve()
+    if target.is_relative_to(root):
+        raise UsageError(f"{folder}: is inside the vault, where all of it would be digested; export elsewhere")
+    if target.is_dir() and not (target / MARK).is_file() and any(target.iterdir()):
+        raise UsageError(f"{folder}: is not empty, and no earlier export; choose a new folder")
+    try:
+        make_private_folder(target)
+        fields = {"chyme": __version__, "vault": root.name, "exported_at": iso(now())}
+        with write_private(target / MARK) as stream:
+            stream.write((json.dumps(fields, indent=1) + "\n").encode())
+    except OSError as error:
+        raise VaultError(f"{folder}: cannot be written ({error.strerror})") from error
+    return target
+
+
+@contextlib.contextmanager
+def explain_write_errors(folder: Path) -> Iterator[None]:
+    """Turn errors of the disk into readable ones."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise DiskFull(
+                f"{folder}: there is no room left; make room and export again, it goes on from there"
+            ) from error
+        raise VaultError(f"{error.filename or folder}: cannot be written ({error.strerror})") from error
 
 
 class _ExportFolder:

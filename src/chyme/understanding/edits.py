@@ -33,7 +33,7 @@ from chyme.understanding.edit_rules import (
     tag_value,
     with_tags,
 )
-from chyme.understanding.tables import edits, tags
+from chyme.understanding.tables import edits, properties, tags
 from chyme.understanding.tags.names import current_names, parse_typed_tag
 
 _PARSERS = {TITLE: parse_title, DATE: parse_date}
@@ -51,6 +51,7 @@ class DocumentEdits:
     document: Description
     edits: Mapping[str, object]
     found: Description
+    properties: Mapping[str, str]  # what an import brought along besides: correspondent, archive number, notes …
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,12 +133,14 @@ def as_json(shown: DocumentEdits) -> dict[str, Any]:
         "document": asdict(shown.document) | {"tags": list(shown.document.tags)},
         "edits": dict(shown.edits),
         "found": asdict(shown.found) | {"tags": list(shown.found.tags)},
+        "properties": dict(shown.properties),
     }
 
 
 def _load_edits(db: Connection, file: File) -> DocumentEdits:
     shown = shown_description(db, file.id) or Description()
-    return DocumentEdits(file.path, shown, edits.of_file(db, file.id), compute_description(db, file.id))
+    found = compute_description(db, file.id)
+    return DocumentEdits(file.path, shown, edits.of_file(db, file.id), found, properties.of_file(db, file.id))
 
 
 def _parse_fields(request: EditRequest) -> dict[str, object]:

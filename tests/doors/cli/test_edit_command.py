@@ -74,6 +74,7 @@ def test_json_contains_the_document_the_edits_and_the_found_values(vault: Path) 
             "language": None,
             "tags": ["letter", "dog"],
         },
+        "properties": {},
     }
     assert json.loads(run(vault, "in/letter.txt", "--json").stdout)["edits"] == {"tags": {"set": ["cat"]}}
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import keyword
 import os
 import signal
 import sys
@@ -56,6 +57,7 @@ COMMANDS = {
     "export": "backup",
     "mcp": "mcp",
     "cluster": "cluster",
+    "import": "imports",
 }
 
 
@@ -72,7 +74,7 @@ class Chyme(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name in COMMANDS and cmd_name not in self.commands:
             module = importlib.import_module(f"chyme.doors.cli.commands.{COMMANDS[cmd_name]}")
-            self.add_command(getattr(module, cmd_name))
+            self.add_command(getattr(module, f"{cmd_name}_" if keyword.iskeyword(cmd_name) else cmd_name))
         return super().get_command(ctx, cmd_name)
 
     def invoke(self, ctx: click.Context) -> Any:

@@ -22,6 +22,7 @@ from chyme.doors.http.routes import (
     events,
     export,
     files,
+    imports,
     links,
     mcp,
     people,
@@ -41,7 +42,7 @@ from chyme.errors import ChymeError
 
 # The `add_routes` of each module adds its routes to the HTTP application of an opened vault.
 API = (
-    *(mcp, search, digests, files, content, uploads, links, document_edits, bulk_jobs),
+    *(mcp, search, digests, files, content, uploads, imports, links, document_edits, bulk_jobs),
     *(digesters, tags, people, events, export, spending, settings, workers),
 )
 PAGES = (vault, file, people_page, tags_page, activity, settings_page, trash)

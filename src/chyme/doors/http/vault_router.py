@@ -18,7 +18,7 @@ from chyme.doors.http.request_bodies import TOO_LARGE, BodyMemory, declares_too_
 from chyme.doors.http.request_origin import SAFE_METHODS
 from chyme.doors.page.error_pages import server_error_response
 
-UPLOAD = "/api/upload"  # written to disk as it arrives, and limited there
+UPLOADS = ("/api/upload", "/api/imports")  # written to disk as it arrives, and limited there
 
 
 class VaultRouter:
@@ -64,7 +64,7 @@ class VaultRouter:
         if scope["method"] not in SAFE_METHODS and not state["may_write"] and not assistant:
             await problem_response(403, "you may read this vault, but not change it")(scope, receive, send)
             return
-        if route == UPLOAD:
+        if route in UPLOADS and scope["method"] == "POST":
             await self._answer(name, scope, receive, send)
         elif declares_too_large(scope):
             await problem_response(413, TOO_LARGE)(scope, receive, send)

@@ -1,8 +1,8 @@
-"""The fields by which a file is found besides its text: name, title, tags, summary, and the people heard in it."""
+"""The fields by which a file is found besides its text: name, title, tags, summary, properties, people heard in it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from sqlite3 import Connection
 
 from chyme.core.store import documents, files
@@ -10,6 +10,7 @@ from chyme.model import File
 from chyme.search.searchable_texts import NameTerms, name_terms
 from chyme.search.tables import passages
 from chyme.speech.people.tables import voices
+from chyme.understanding.tables import properties
 
 
 def write(db: Connection, file: File, title: str | None, tags: Sequence[str], summary: str | None) -> None:
@@ -39,4 +40,9 @@ def find_misindexed(db: Connection) -> list[str]:
 
 def _terms(db: Connection, file: File, title: str | None, tags: Sequence[str], summary: str | None) -> NameTerms:
     speakers = [person.name for person in voices.people_in(db, file.id) if person.name]
-    return name_terms(file.name, title, [*tags, *speakers], summary)
+    return name_terms(file.name, title, [*tags, *speakers, *_values(properties.of_file(db, file.id))], summary)
+
+
+def _values(values: Mapping[str, str]) -> list[str]:
+    """Properties as they are searched: an archive number also with its usual abbreviation."""
+    return [f"ASN {value}" if name == "archive number" else value for name, value in values.items()]

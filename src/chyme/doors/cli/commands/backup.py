@@ -21,6 +21,7 @@ from chyme.doors.cli.formatting import format_count
 from chyme.doors.cli.vault_options import find_vault, open_vault, print_json, printable, vault_options
 from chyme.errors import UsageError
 
+FORMATS = ("plain", "paperless", "bookmarks")
 _MAX_NAMES = 20  # at most so many names of one list
 LABELS = {
     "edits": "titles, dates and tags set by hand",
@@ -131,18 +132,32 @@ def _explain_settings(result: RestoreResult, restored_file: Path) -> str:
 
 @click.command()
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False), metavar="DIR")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(FORMATS),
+    default=FORMATS[0],
+    show_default=True,
+    help="Plain files; what Paperless-ngx' document_importer reads; bookmarks for a browser.",
+)
 @click.option("--artifacts", is_flag=True, help="Write previews, pages, captured web pages and the like as well.")
 @click.option("--spend", is_flag=True, help="Write what the calls of models cost as well.")
 @vault_options
-def export(folder: Path, artifacts: bool, spend: bool, vault: Path | None, as_json: bool) -> None:
-    """Write documents, digests and edits as plain files, for any other program to read."""
+def export(folder: Path, form: str, artifacts: bool, spend: bool, vault: Path | None, as_json: bool) -> None:
+    """Write documents, digests and edits as plain files, or in a form that another program imports."""
+    if form != FORMATS[0] and (artifacts or spend):
+        raise click.UsageError("--artifacts and --spend are for plain files")
     with open_vault(vault) as app, Console(stderr=True).status("exporting …") as spinner:
-        result = app.export.write(
-            folder,
-            artifacts=artifacts,
-            spend=spend,
-            progress=lambda count: spinner.update(f"exporting … {count:,}"),
-        )
+
+        def show(count: int) -> None:
+            spinner.update(f"exporting … {count:,}")
+
+        if form == "paperless":
+            result = app.paperless_export.write(folder, show)
+        elif form == "bookmarks":
+            result = app.bookmark_export.write(folder)
+        else:
+            result = app.export.write(folder, artifacts=artifacts, spend=spend, progress=show)
     if as_json:
         print_json(asdict(result))
         return
@@ -150,6 +165,8 @@ def export(folder: Path, artifacts: bool, spend: bool, vault: Path | None, as_js
         f"{format_count(result.files, 'file')} exported to {printable(str(result.folder))}: "
         f"{result.written:,} written, {result.unchanged:,} as they were"
     )
+    if result.left_out:
+        click.echo(f"{result.left_out:,} left out: copies, and what {form} cannot hold")
 
 
 def _print_names(label: str, names: tuple[str, ...]) -> None:

@@ -77,3 +77,5 @@ def _print_edits(as_json: bool, shown: DocumentEdits) -> None:
     for name, value, machine_value in rows:
         origin = f"  (yours; found: {machine_value or 'nothing'})" if name in shown.edits else ""
         click.echo(printable(f"  {name:<6}{value or '–'}{origin}"))
+    for name, value in shown.properties.items():
+        click.echo(printable(f"  {name}: {' '.join(value.split())}"))

@@ -113,11 +113,11 @@ def add_routes(api: FastAPI, app: App) -> None:
     )
     async def upload(request: Request, folder: Annotated[str, Query(max_length=4096)] = "") -> Response:
         """Add files to a folder of the vault, streamed; no file is ever overwritten."""
-        boundary, length = _parse_boundary(request), _parse_length(request)
+        boundary, length = _parse_boundary(request), parse_length(request)
         try:
             receiver = await in_thread(lambda: UploadReceiver(app.open_vault, folder, boundary, length))
             try:
-                async for piece in _read_pieces(request):
+                async for piece in read_pieces(request):
                     await in_thread(lambda piece=piece: receiver.feed(piece))  # type: ignore[misc]
                 results = await in_thread(receiver.finish)
             finally:
@@ -163,12 +163,13 @@ def _parse_boundary(request: Request) -> bytes:
     return options[b"boundary"]
 
 
-def _parse_length(request: Request) -> int | None:
+def parse_length(request: Request) -> int | None:
+    """The Content-Length, if there is a sensible one."""
     length = request.headers.get("content-length", "")
     return int(length) if length.isascii() and length.isdigit() and len(length) < 20 else None
 
 
-async def _read_pieces(request: Request) -> AsyncIterator[bytes]:
+async def read_pieces(request: Request) -> AsyncIterator[bytes]:
     """Yield the body in pieces that are large enough to be worth a thread."""
     stream = request.stream()
     buffer = bytearray()

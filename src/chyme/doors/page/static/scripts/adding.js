@@ -31,11 +31,12 @@ function open(kind = "files") {
   showFolder();
   showTab(kind);
   openDialog(dialog);
-  ({ files: fileInput, link: byId("add-url"), note: byId("add-text") })[kind].focus();
+  ({ files: fileInput, link: byId("add-url"), note: byId("add-text"), import: byId("import-source") })[kind].focus();
 }
 
 document.addEventListener("chyme:add", () => open());
 document.addEventListener("click", (event) => { if (event.target.closest?.("[data-add]")) open(); });
+byId("add-tab-import").addEventListener("click", () => dispatch("chyme:importing"));
 for (const tab of tabs) {
   tab.addEventListener("click", () => open(kindOf(tab)));
   tab.addEventListener("keydown", (event) => {

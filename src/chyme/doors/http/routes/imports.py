@@ -1,0 +1,126 @@
+"""The routes that import what other programs exported."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+import anyio
+from anyio import CapacityLimiter, to_thread
+from fastapi import FastAPI, HTTPException, Path, Query, Request
+from pydantic import BaseModel
+from starlette.requests import ClientDisconnect
+
+from chyme.application.app import App
+from chyme.application.import_jobs import ImportRun
+from chyme.doors.http.routes.uploads import PATIENCE, parse_length, read_pieces
+from chyme.errors import UsageError
+from chyme.vault.intake.upload_limits import UploadTooLarge
+
+LARGEST = 2**63 - 1
+WRITERS = 2  # threads that write uploads; a limit, so that other requests find a free thread
+ImportNumber = Annotated[int, Path(ge=1, le=LARGEST)]
+Source = Literal["paperless", "karakeep", "bookmarks", "folder"]
+FORMS = ("application/x-www-form-urlencoded", "multipart/form-data", "text/plain")  # what any page may send anywhere
+BODY: dict[str, Any] = {
+    "requestBody": {
+        "required": True,
+        "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
+    }
+}
+
+
+class ImportCounts(BaseModel):
+    """What an import did so far, or would do."""
+
+    entries: int
+    added: int
+    updated: int
+    unchanged: int
+    deleted_here: int
+    left_out: int
+    failed: int
+    bytes: int
+    problems: list[str]
+
+
+class OneImport(BaseModel):
+    """An import of an uploaded export."""
+
+    id: int
+    source: Source
+    name: str
+    folder: str
+    state: Literal["checking", "checked", "running", "done", "failed", "cancelled"]
+    summary: ImportCounts
+    problem: str | None
+    created_at: str
+    finished_at: str | None
+
+
+class Imports(BaseModel):
+    """All imports, newest first."""
+
+    imports: list[OneImport]
+
+
+def add_routes(api: FastAPI, app: App) -> None:
+    writers = CapacityLimiter(WRITERS)
+
+    @api.post("/api/imports", status_code=202, openapi_extra=BODY)
+    async def upload(
+        request: Request,
+        source: Source,
+        name: Annotated[str, Query(max_length=1000)] = "export",
+        folder: Annotated[str, Query(max_length=4096)] = "",
+        dry_run: bool = True,
+    ) -> OneImport:
+        """Upload an export as the body. With `dry_run` it is only counted, until it is started."""
+        if request.headers.get("content-type", "").partition(";")[0].strip().lower() in FORMS:
+            raise HTTPException(415, "send the export itself as the body, as application/octet-stream")
+        try:
+            receiver = await to_thread.run_sync(
+                lambda: app.imports.receive(source, name, folder, parse_length(request)), limiter=writers
+            )
+            try:
+                async for piece in read_pieces(request):
+                    await to_thread.run_sync(lambda piece=piece: receiver.feed(piece), limiter=writers)  # type: ignore[misc]
+                run = await to_thread.run_sync(lambda: receiver.finish(source, folder, dry_run), limiter=writers)
+            finally:
+                with anyio.CancelScope(shield=True):
+                    await to_thread.run_sync(receiver.close, limiter=writers)
+        except UploadTooLarge as error:
+            raise HTTPException(413, str(error)) from error
+        except ClientDisconnect:
+            raise UsageError("the upload broke off; nothing of it was kept") from None
+        except TimeoutError:
+            raise HTTPException(408, f"nothing came for {PATIENCE:g} seconds; send it again") from None
+        return _response(run)
+
+    @api.get("/api/imports")
+    def imports() -> Imports:
+        """All imports, newest first."""
+        return Imports(imports=[_response(run) for run in app.imports.list_runs()])
+
+    @api.get("/api/imports/{number}")
+    def one_import(number: ImportNumber) -> OneImport:
+        """One import and how far it is."""
+        return _response(app.imports.run(number))
+
+    @api.post("/api/imports/{number}/{action}")
+    def change(number: ImportNumber, action: Literal["start", "cancel"]) -> OneImport:
+        """Start an import that was counted, or cancel one; what it has imported stays."""
+        return _response((app.imports.start if action == "start" else app.imports.cancel)(number))
+
+
+def _response(run: ImportRun) -> OneImport:
+    return OneImport(
+        id=run.id,
+        source=run.source,  # type: ignore[arg-type]  # the database holds no other
+        name=run.name,
+        folder=run.folder,
+        state=run.state,  # type: ignore[arg-type]
+        summary=ImportCounts(**run.summary.as_json()),
+        problem=run.problem,
+        created_at=run.created_at,
+        finished_at=run.finished_at,
+    )

@@ -1,0 +1,1 @@
+"""SQL of imports: what was brought in, the runs, and the index of a manifest."""
