@@ -16,7 +16,7 @@ LARGEST = 32 * 1024 * 1024  # bytes: fits the longest note, even when each of it
 LARGEST_IN_ALL = 8 * LARGEST  # bytes of all current requests together
 TOO_LARGE = f"more than {LARGEST // 1024**2} MB; send less at once, and files to /api/upload"
 LARGEST_FORM = 16 * 1024  # bytes; a form may come from a client that has not signed in
-MAX_FIELDS = 500  # a form about rights has one for each vault
+MAX_FIELDS = 50  # of a form
 
 
 class RequestBody(BaseModel):
@@ -93,7 +93,7 @@ def _limited(receive: Receive) -> Receive:
     return receive_limited
 
 
-async def form_of(request: Request) -> dict[str, str]:
+async def form_of(request: Request, max_fields: int = MAX_FIELDS) -> dict[str, str]:
     """Return the fields of a form; of several with one name, the last."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/x-www-form-urlencoded":
@@ -104,7 +104,7 @@ async def form_of(request: Request) -> dict[str, str]:
         if len(body) > LARGEST_FORM:
             raise HTTPException(413, "this is more than any form here holds")
     try:
-        fields = parse_qs(body.decode("utf-8"), keep_blank_values=True, max_num_fields=MAX_FIELDS)
+        fields = parse_qs(body.decode("utf-8"), keep_blank_values=True, max_num_fields=max_fields)
     except (UnicodeDecodeError, ValueError) as error:
         raise HTTPException(400, "this is no form") from error
     return {name: values[-1] for name, values in fields.items()}

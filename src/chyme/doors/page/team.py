@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 
-from fastapi import FastAPI, Request
+from fastapi import APIRouter, Depends, FastAPI, Request
 from fastapi.responses import RedirectResponse, Response
 
 from chyme.accounts.invitations import DEFAULT_DAYS, LONGEST_DAYS, NewInvitation
@@ -23,6 +23,7 @@ from chyme.doors.page.shown_once import ShownOnce
 from chyme.errors import NotFound, UsageError
 
 FIELD = "vault:"  # before the identity of a vault, in the name of a form's field
+MAX_FIELDS = 500  # one for each vault
 DAYS = (1, 3, DEFAULT_DAYS, 14, LONGEST_DAYS)
 
 
@@ -65,23 +66,25 @@ class TeamPage:
 def add_routes(api: FastAPI, server_vaults: ServerVaults, password_hasher: PasswordHasher) -> None:
     """Add this page to the server."""
     team_page = TeamPage(server_vaults)
+    router = APIRouter(dependencies=[Depends(require_owner)], include_in_schema=False)
 
-    @api.get("/team", include_in_schema=False)
+    @router.get("/team")
     def team(request: Request) -> Response:
         return team_page.render(request, require_owner(request))
 
-    _add_people_routes(api, server_vaults, password_hasher, team_page)
-    _add_access_routes(api, server_vaults, team_page)
+    _add_people_routes(router, server_vaults, password_hasher, team_page)
+    _add_access_routes(router, server_vaults, team_page)
+    api.include_router(router)
 
 
 def _add_people_routes(
-    api: FastAPI, server_vaults: ServerVaults, password_hasher: PasswordHasher, team_page: TeamPage
+    api: APIRouter, server_vaults: ServerVaults, password_hasher: PasswordHasher, team_page: TeamPage
 ) -> None:
     accounts, render, back = server_vaults.authenticator.accounts, team_page.render, team_page.back
 
-    @api.post("/team/people/{number}/rights", include_in_schema=False)
+    @api.post("/team/people/{number}/rights")
     async def change_rights(request: Request, number: Number) -> Response:
-        visitor, form = require_owner(request), await form_of(request)
+        visitor, form = require_owner(request), await form_of(request, MAX_FIELDS)
         account = accounts.by_number(number)
         try:
             vaults = _vaults_in(server_vaults, form, account)
@@ -92,7 +95,7 @@ def _add_people_routes(
             return render(request, visitor, str(error))
         return back(visitor, f"The rights of {account.name} are changed.")
 
-    @api.post("/team/people/{number}/active", include_in_schema=False)
+    @api.post("/team/people/{number}/active")
     async def change_active(request: Request, number: Number) -> Response:
         visitor, form = require_owner(request), await form_of(request)
         account, active = accounts.by_number(number), form.get("active") == "yes"
@@ -102,7 +105,7 @@ def _add_people_routes(
             return render(request, visitor, str(error))
         return back(visitor, f"{account.name} may {'sign in again' if active else 'no longer sign in'}.")
 
-    @api.post("/team/people/{number}/password", include_in_schema=False)
+    @api.post("/team/people/{number}/password")
     async def change_password(request: Request, number: Number) -> Response:
         visitor, form = require_owner(request), await form_of(request)
         account = accounts.by_number(number)
@@ -113,14 +116,14 @@ def _add_people_routes(
             return render(request, visitor, str(error))
         return back(visitor, f"{account.name} has a new password, and is signed out everywhere.")
 
-    @api.post("/team/people/{number}/sign-out", include_in_schema=False)
+    @api.post("/team/people/{number}/sign-out")
     def sign_out(request: Request, number: Number) -> Response:
         visitor, account = require_owner(request), accounts.by_number(number)
         keep = visitor.session_id if number == visitor.user_id else None
         accounts.end_sessions(account.id, keep)
         return back(visitor, f"{account.name} is signed out everywhere{' else' if keep else ''}.")
 
-    @api.post("/team/people/{number}/remove", include_in_schema=False)
+    @api.post("/team/people/{number}/remove")
     def remove(request: Request, number: Number) -> Response:
         visitor, account = require_owner(request), accounts.by_number(number)
         try:
@@ -130,13 +133,13 @@ def _add_people_routes(
         return back(visitor, f"{account.name} is removed, with all sessions and tokens.")
 
 
-def _add_access_routes(api: FastAPI, server_vaults: ServerVaults, team_page: TeamPage) -> None:
+def _add_access_routes(api: APIRouter, server_vaults: ServerVaults, team_page: TeamPage) -> None:
     """Routes about invitations, sessions and tokens."""
     authenticator, render, back = server_vaults.authenticator, team_page.render, team_page.back
 
-    @api.post("/team/invitations", include_in_schema=False)
+    @api.post("/team/invitations")
     async def invite(request: Request) -> Response:
-        visitor, form = require_owner(request), await form_of(request)
+        visitor, form = require_owner(request), await form_of(request, MAX_FIELDS)
         try:
             made = _invite(server_vaults, visitor, form)
         except UsageError as error:
@@ -144,14 +147,14 @@ def _add_access_routes(api: FastAPI, server_vaults: ServerVaults, team_page: Tea
         team_page.new_links.put(visitor, invitation_link(request, made.secret))
         return RedirectResponse("/team", 303)
 
-    @api.post("/team/invitations/{number}/revoke", include_in_schema=False)
+    @api.post("/team/invitations/{number}/revoke")
     def revoke_invitation(request: Request, number: Number) -> Response:
         visitor = require_owner(request)
         if not authenticator.invitations.revoke(number):
             raise NotFound("this invitation is not open any more")
         return back(visitor, "The invitation is revoked.")
 
-    @api.post("/team/sessions/{number}/end", include_in_schema=False)
+    @api.post("/team/sessions/{number}/end")
     def end_session(request: Request, number: Number) -> Response:
         visitor = require_owner(request)
         session = next((session for session in authenticator.accounts.all_sessions() if session.id == number), None)
@@ -159,7 +162,7 @@ def _add_access_routes(api: FastAPI, server_vaults: ServerVaults, team_page: Tea
             raise NotFound("this session has ended already")
         return back(visitor, "The session is ended.")
 
-    @api.post("/team/tokens/{number}/revoke", include_in_schema=False)
+    @api.post("/team/tokens/{number}/revoke")
     def revoke_token(request: Request, number: Number) -> Response:
         visitor = require_owner(request)
         if not authenticator.tokens.revoke(number):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from fastapi import FastAPI, Path, Request
+from fastapi import APIRouter, Depends, FastAPI, Path, Request
 from pydantic import BaseModel, Field
 
 from chyme.accounts.api_tokens import Token
@@ -112,6 +112,18 @@ class Redemption(RequestBody):
 
 def add_routes(api: FastAPI, server_vaults: ServerVaults, password_hasher: PasswordHasher) -> None:
     """Add these routes to the server."""
+    router = APIRouter(dependencies=[Depends(require_session)])
+    _add_account_routes(router, server_vaults, password_hasher)
+    api.include_router(router)
+
+    @api.post("/api/invitation", status_code=201)
+    async def redeem(request: Request, body: Redemption) -> Named:
+        """Make your account with the code of an invitation. Needs no session; then sign in."""
+        name = await redeem_invitation(server_vaults, password_hasher, request, body.code, body.name, body.password)
+        return Named(name=name)
+
+
+def _add_account_routes(api: APIRouter, server_vaults: ServerVaults, password_hasher: PasswordHasher) -> None:
     authenticator = server_vaults.authenticator
 
     @api.get("/api/account")
@@ -167,12 +179,6 @@ def add_routes(api: FastAPI, server_vaults: ServerVaults, password_hasher: Passw
         if number not in {token.id for token in authenticator.tokens.of_user(user_id_of(require_session(request)))}:
             raise NotFound("you have no such token")
         return Ended(ended=int(authenticator.tokens.revoke(number)))
-
-    @api.post("/api/invitation", status_code=201)
-    async def redeem(request: Request, body: Redemption) -> Named:
-        """Make your account with the code of an invitation. Needs no session; then sign in."""
-        name = await redeem_invitation(server_vaults, password_hasher, request, body.code, body.name, body.password)
-        return Named(name=name)
 
 
 def person_of(account: Account) -> Person:

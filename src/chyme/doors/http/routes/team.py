@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from fastapi import FastAPI, Request
+from fastapi import APIRouter, Depends, FastAPI, Request
 from pydantic import BaseModel, Field
 
 from chyme.accounts.invitations import DEFAULT_DAYS, Invitation
@@ -89,23 +89,23 @@ class InvitationRequest(RequestBody):
 
 def add_routes(api: FastAPI, server_vaults: ServerVaults, password_hasher: PasswordHasher) -> None:
     """Add these routes to the server. All of them are for owners who are signed in."""
-    _add_people_routes(api, server_vaults, password_hasher)
-    _add_access_routes(api, server_vaults)
+    router = APIRouter(dependencies=[Depends(require_owner)])
+    _add_people_routes(router, server_vaults, password_hasher)
+    _add_access_routes(router, server_vaults)
+    api.include_router(router)
 
 
-def _add_people_routes(api: FastAPI, server_vaults: ServerVaults, password_hasher: PasswordHasher) -> None:
+def _add_people_routes(api: APIRouter, server_vaults: ServerVaults, password_hasher: PasswordHasher) -> None:
     accounts = server_vaults.authenticator.accounts
 
     @api.get("/api/team/people")
     def people(request: Request) -> People:
         """Everyone who has an account, and when they last used it."""
-        require_owner(request)
         return People(people=[person_of(account) for account in accounts.list_all()])
 
     @api.post("/api/team/people", status_code=201)
     async def add_person(request: Request, body: NewPerson) -> Person:
         """Make an account with a password of yours, which its user should change."""
-        require_owner(request)
         everything, vaults = _right(body.all_vaults), _parse_vaults(server_vaults, body.vaults)
         account = await password_hasher.run(
             partial(accounts.add, body.name, body.password, everything, owner=body.owner)
@@ -115,7 +115,6 @@ def _add_people_routes(api: FastAPI, server_vaults: ServerVaults, password_hashe
     @api.patch("/api/team/people/{number}")
     async def change_person(request: Request, number: Number, body: PersonChange) -> Person:
         """Change rights, role or password of a person, or keep them from signing in; applies at once."""
-        require_owner(request)
         account = accounts.by_number(number)
         vaults = [(vault_of_account(server_vaults, account, name), _right(to)) for name, to in body.vaults.items()]
         if body.owner is not None:
@@ -133,18 +132,16 @@ def _add_people_routes(api: FastAPI, server_vaults: ServerVaults, password_hashe
     @api.delete("/api/team/people/{number}")
     def remove_person(request: Request, number: Number) -> Ended:
         """Remove a person with their sessions and tokens."""
-        require_owner(request)
         accounts.remove(accounts.by_number(number).name)
         return Ended(ended=1)
 
     @api.delete("/api/team/people/{number}/sessions")
     def sign_out(request: Request, number: Number) -> Ended:
         """Sign a person out everywhere."""
-        require_owner(request)
         return Ended(ended=accounts.end_sessions(accounts.by_number(number).id))
 
 
-def _add_access_routes(api: FastAPI, server_vaults: ServerVaults) -> None:
+def _add_access_routes(api: APIRouter, server_vaults: ServerVaults) -> None:
     """Routes about invitations, sessions and tokens."""
     authenticator = server_vaults.authenticator
     accounts, invitations, tokens = authenticator.accounts, authenticator.invitations, authenticator.tokens
@@ -152,7 +149,6 @@ def _add_access_routes(api: FastAPI, server_vaults: ServerVaults) -> None:
     @api.get("/api/team/invitations")
     def list_invitations(request: Request) -> InvitationList:
         """All invitations of the last month, the newest first."""
-        require_owner(request)
         names = tokens.owners()
         return InvitationList(
             invitations=[_invitation_of(found, state, names) for found, state in invitations.list_all()]
@@ -179,7 +175,6 @@ def _add_access_routes(api: FastAPI, server_vaults: ServerVaults) -> None:
     @api.delete("/api/team/invitations/{number}")
     def revoke_invitation(request: Request, number: Number) -> Ended:
         """Revoke an open invitation."""
-        require_owner(request)
         if not invitations.revoke(number):
             raise NotFound("there is no such open invitation")
         return Ended(ended=1)
@@ -196,7 +191,6 @@ def _add_access_routes(api: FastAPI, server_vaults: ServerVaults) -> None:
     @api.get("/api/team/tokens")
     def list_tokens(request: Request) -> Tokens:
         """Everyone's tokens, and those of the server; without secrets."""
-        require_owner(request)
         names = tokens.owners()
         return Tokens(
             tokens=[
@@ -207,7 +201,6 @@ def _add_access_routes(api: FastAPI, server_vaults: ServerVaults) -> None:
     @api.delete("/api/team/tokens/{number}")
     def revoke_token(request: Request, number: Number) -> Ended:
         """Revoke anyone's token."""
-        require_owner(request)
         if not tokens.revoke(number):
             raise NotFound("there is no such token")
         return Ended(ended=1)
