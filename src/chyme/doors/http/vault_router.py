@@ -79,7 +79,7 @@ class VaultRouter:
 
     async def _answer(self, name: str, scope: Scope, receive: Receive, send: Send) -> None:
         visitor = scope["state"]["visitor"]
-        stream = _Stream(receive, send, lambda: self._may_still_read(visitor, name), self._accounts_version)
+        stream = AccessCheckedStream(receive, send, lambda: self._may_still_read(visitor, name), self._accounts_version)
         try:
             await self._vault_apis[name](scope, stream.receive, stream.send)
         except Exception:
@@ -114,7 +114,7 @@ def _path_below(scope: Scope) -> str:
     return path.removeprefix(root) if path == root or path.startswith(f"{root}/") else path
 
 
-class _Stream:
+class AccessCheckedStream:
     """Passes messages on, and ends an event stream as soon as its listener may no longer read it.
 
     Accounts are compared once a second, also while there is nothing to send; the application is told that its client
