@@ -102,7 +102,7 @@ SERVER: dict[str, tuple[int, int, int]] = {
     "GET /account/tokens": (303, 303, 303),
     "GET /account/password": (303, 303, 303),
     "POST /account/password": (401, 415, 415),
-    "POST /account/sessions/end": (401, 303, 303),
+    "POST /account/sign-out-elsewhere": (401, 303, 303),
     "POST /account/sessions/{number}/end": (401, 404, 404),
     "POST /account/tokens": (401, 415, 415),
     "POST /account/tokens/{number}/revoke": (401, 404, 404),

@@ -74,7 +74,7 @@ def add_routes(api: FastAPI, server_vaults: ServerVaults, password_hasher: Passw
             return render(request, visitor, 400, problem=as_sentence(str(error)))
         return render(request, visitor, done=CHANGED)
 
-    @api.post("/account/sessions/end", include_in_schema=False)
+    @api.post("/account/sign-out-elsewhere", include_in_schema=False)
     def end_other_sessions(request: Request) -> Response:
         visitor = require_session(request)
         authenticator.accounts.end_sessions(user_id_of(visitor), visitor.session_id)
