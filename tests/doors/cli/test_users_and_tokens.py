@@ -38,7 +38,7 @@ def add(root: Path, *words: str, typed: str = f"{PASSWORD}\n") -> tuple[int, str
 
 def test_a_user_may_open_all_vaults_or_the_named_ones(root: Path) -> None:
     photos, diary = os.fspath(root / "photos"), os.fspath(root / "diary")
-    assert add(root, "ada", "--password-stdin") == (0, "ada may read and change every vault\n")
+    assert add(root, "ada", "--password-stdin") == (0, "ada may read and change every vault, owner\n")
     assert add(root, "eve", "--read-only", "--password-stdin") == (0, "eve may read every vault\n")
     result = add(root, "bob", "--access", f"{photos}:read", "--access", diary, "--password-stdin")
     assert result == (0, "bob may read and change diary and read photos\n")

@@ -96,6 +96,15 @@ def test_the_last_owner_stays_whatever_is_asked(answers: ASGIApp) -> None:
     assert json(ada, "GET", "/api/account")["owner"] is True
 
 
+def test_an_owner_needs_the_old_password_for_their_own_too(answers: ASGIApp) -> None:
+    ada = client(answers, "ada")
+    number = numbers(ada)["Ada"]
+    assert "the old one" in json(ada, "PATCH", f"/api/team/people/{number}", {"password": NEW}, 400)["detail"]
+    refused = ada.post(f"/team/people/{number}/password", data={"password": NEW})
+    assert refused.status_code == 400 and "with the old one" in refused.text
+    client(answers, "ada")
+
+
 def test_an_invitation_is_made_redeemed_once_and_listed(answers: ASGIApp) -> None:
     ada = client(answers, "ada")
     body = {"note": "for Eve", "vaults": {"photos": "read"}, "days": 2}

@@ -35,6 +35,12 @@ def require_owner(request: Request) -> Visitor:
     return visitor
 
 
+def require_other(owner: Visitor, number: int) -> None:
+    """Refuse to set one's own password as an owner: that needs the old one, which a stolen session does not know."""
+    if owner.user_id == number:
+        raise UsageError("change your own password in your account, with the old one")
+
+
 def user_id_of(visitor: Visitor) -> int:
     if visitor.user_id is None:
         raise NotFound("there is no account here")

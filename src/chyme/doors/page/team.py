@@ -12,7 +12,7 @@ from chyme.accounts.invitations import DEFAULT_DAYS, LONGEST_DAYS, NewInvitation
 from chyme.accounts.permissions import Right, Visitor
 from chyme.accounts.users import Account
 from chyme.application.server_vaults import ServerVaults
-from chyme.doors.http.account_requests import parse_right, require_owner, user_id_of, vault_of_account
+from chyme.doors.http.account_requests import parse_right, require_other, require_owner, user_id_of, vault_of_account
 from chyme.doors.http.password_hashing import PasswordHasher
 from chyme.doors.http.request_bodies import form_of
 from chyme.doors.http.routes.account import Number
@@ -47,6 +47,7 @@ class TeamPage:
             listed=[(identity, name) for name, identity in identities.items()],
             field=FIELD,
             names=authenticator.tokens.owners(),
+            own_id=visitor.user_id,
             session_id=visitor.session_id,
             sessions=authenticator.accounts.all_sessions(),
             tokens=authenticator.tokens.list_all(),
@@ -109,9 +110,9 @@ def _add_people_routes(
     async def change_password(request: Request, number: Number) -> Response:
         visitor, form = require_owner(request), await form_of(request)
         account = accounts.by_number(number)
-        keep = visitor.session_id if number == visitor.user_id else None
         try:
-            await password_hasher.run(partial(accounts.change_password, account.name, form.get("password", ""), keep))
+            require_other(visitor, number)
+            await password_hasher.run(partial(accounts.change_password, account.name, form.get("password", "")))
         except UsageError as error:
             return render(request, visitor, str(error))
         return back(visitor, f"{account.name} has a new password, and is signed out everywhere.")

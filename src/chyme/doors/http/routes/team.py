@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 from chyme.accounts.invitations import DEFAULT_DAYS, Invitation
 from chyme.accounts.permissions import Right
 from chyme.application.server_vaults import ServerVaults
-from chyme.doors.http.account_requests import require_owner, user_id_of, vault_of_account
+from chyme.doors.http.account_requests import require_other, require_owner, user_id_of, vault_of_account
 from chyme.doors.http.password_hashing import PasswordHasher
 from chyme.doors.http.request_bodies import RequestBody
 from chyme.doors.http.routes.account import (
@@ -115,7 +115,9 @@ def _add_people_routes(api: APIRouter, server_vaults: ServerVaults, password_has
     @api.patch("/api/team/people/{number}")
     async def change_person(request: Request, number: Number, body: PersonChange) -> Person:
         """Change rights, role or password of a person, or keep them from signing in; applies at once."""
-        account = accounts.by_number(number)
+        owner, account = require_owner(request), accounts.by_number(number)
+        if body.password is not None:
+            require_other(owner, number)
         vaults = [(vault_of_account(server_vaults, account, name), _right(to)) for name, to in body.vaults.items()]
         if body.owner is not None:
             accounts.change_owner(account.name, body.owner)
