@@ -150,6 +150,10 @@ def _print_setup(first_owner: FirstOwner, address: str) -> None:
     click.echo(f"there is no account yet: open {address}{SETUP_PATH} and make the owner's with this code:", err=True)
     click.echo(f"    {first_owner.code}", err=True)
     click.echo("it works once; until then nothing else is served", err=True)
+    if any(wildcard in address for wildcard in ("//0.0.0.0:", "//[::]:")):
+        click.echo(
+            "from another machine, open it by an address of this one, or by a name from the setting hosts", err=True
+        )
 
 
 def _print_address(server_vaults: ServerVaults, address: str, as_json: bool) -> None:
