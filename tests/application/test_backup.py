@@ -414,7 +414,7 @@ def test_accounts_are_included_and_replace_existing_accounts_only_on_request(
     assert add_accounts(server, "phone") == ["phone"]
     with closing(sqlite3.connect(server / "server.db")) as db, db:
         db.execute("PRAGMA foreign_keys = OFF")
-        db.execute("INSERT INTO sessions VALUES (1, ?, 1, '', '', '', '')", ("0" * 64,))
+        db.execute("INSERT INTO sessions VALUES (1, ?, 1, '', '', '', '', '')", ("0" * 64,))
     made = back_up(app.open_vault, app.settings, shelf)
     other = tmp_path / "other server"
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
-import socket
+import subprocess
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -18,6 +19,7 @@ from waiting import AMPLE
 pytestmark = pytest.mark.slow
 
 PASSWORD = "correct horse battery"
+CODE = re.compile(r"(?:[A-Z2-7]{4}-){7}[A-Z2-7]{4}")
 
 
 class Team(RunningChyme):
@@ -225,30 +227,32 @@ def test_password_guesses_are_slowed_and_no_header_avoids_it(tmp_path: Path) -> 
         chyme.close()
 
 
-def test_beyond_loopback_it_starts_only_when_there_is_an_account(tmp_path: Path) -> None:
+def test_beyond_loopback_without_accounts_it_waits_for_its_owner(tmp_path: Path) -> None:
     chyme = Team(tmp_path)
     try:
-        refused = chyme.run("serve", "--host", "0.0.0.0", "--port", "0")
-        assert refused.code == 2 and "chyme users add" in refused.err
-        proxied = chyme.run("serve", "--port", "0", env={"CHYME_TRUSTED_PROXIES": "127.0.0.1"})
-        assert proxied.code == 2 and "chyme users add" in proxied.err
-        assert not (tmp_path / "server").exists()
-        assert chyme.typed("users", "add", "ada", "--password-stdin") == 0
-        process = chyme.start("serve", "--host", "0.0.0.0", "--port", "0", "--json")
-        wait_until(lambda: "address" in chyme.said(process))
-        started = next(json.loads(line) for line in chyme.said(process).splitlines() if line.startswith("{"))
-        port = int(started["address"].rpartition(":")[2])
-        with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=AMPLE, trust_env=False) as http:
-            wait_until(lambda: _open(port))
-            assert http.get("/healthz").status_code == 200
-            assert http.get("/api/status").status_code == 401
-            assert http.get("/healthz", headers={"Host": "evil.example"}).status_code == 403
-        process.send_signal(signal.SIGTERM)
-        assert process.wait(AMPLE) == 0
+        codes = []
+        for arguments in (["--host", "0.0.0.0"], []):  # the second counts as beyond loopback by its settings
+            process = chyme.start("serve", "--port", "0", "--json", *arguments)
+            codes.append(_printed_code(chyme, process))
+            started = next(json.loads(line) for line in chyme.said(process).splitlines() if line.startswith("{"))
+            port = int(started["address"].rpartition(":")[2])
+            with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=AMPLE, trust_env=False) as http:
+                assert http.get("/").headers["location"] == "/set-up"
+                assert http.get("/api/status").status_code == http.get("/healthz").status_code == 503
+                assert http.get("/set-up", headers={"Host": "evil.example"}).status_code == 403
+                assert not (tmp_path / "server").exists() or arguments == []
+                if arguments == []:
+                    assert chyme.typed("users", "add", "ada", "--password-stdin") == 0
+                    assert http.get("/healthz").status_code == 200  # the account of a command ends the set-up, too
+                    assert http.get("/api/status").status_code == 401
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(AMPLE) == 0
+            chyme.settings["CHYME_TRUSTED_PROXIES"] = "127.0.0.9"
+        assert codes[0] != codes[1]
     finally:
         chyme.close()
 
 
-def _open(port: int) -> bool:
-    with socket.socket() as probe:
-        return probe.connect_ex(("127.0.0.1", port)) == 0
+def _printed_code(chyme: RunningChyme, process: subprocess.Popen[bytes]) -> str:
+    wait_until(lambda: CODE.search(chyme.said(process)) is not None)
+    return str(CODE.findall(chyme.said(process))[0])

@@ -7,6 +7,7 @@ crawler) are tested next to those parts.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from html.parser import HTMLParser
@@ -16,6 +17,7 @@ from typing import Any
 import httpx
 import pytest
 from running_chyme import SAMPLES, RunningChyme, wait_until
+from waiting import AMPLE
 
 pytestmark = pytest.mark.slow
 
@@ -201,14 +203,17 @@ def test_point_8_an_upload_stays_inside(place: Place, name: str) -> None:
     assert not (place.chyme.vault / ".chyme/escape.txt").exists()
 
 
-def test_point_10_beyond_loopback_serving_needs_accounts(place: Place, tmp_path: Path) -> None:
-    vault = tmp_path / "alone"
-    vault.mkdir()
-    refused = place.chyme.run(
-        "serve", "--host", "0.0.0.0", "--port", "0", vault=vault, env={"CHYME_SERVER_DIR": str(tmp_path / "server")}
-    )
-    assert refused.code == 2
-    assert "chyme users add" in refused.err
+def test_point_10_beyond_loopback_without_accounts_nothing_is_served(tmp_path: Path) -> None:
+    alone = RunningChyme(tmp_path)
+    try:
+        process = alone.start("serve", "--host", "0.0.0.0", "--port", "0")
+        wait_until(lambda: "with this code" in alone.said(process))
+        (port,) = set(re.findall(r"http://0\.0\.0\.0:(\d+)/", alone.said(process)))
+        with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=AMPLE, trust_env=False) as http:
+            wait_until(lambda: http.get("/healthz").status_code == 503)
+            assert http.get("/api/status").status_code == 503
+    finally:
+        alone.close()
 
 
 def test_point_12_an_upload_that_is_too_large_or_deep_is_refused(place: Place) -> None:

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from sqlite3 import Connection
 
 from chyme.accounts.passwords import TOKEN_PREFIX, fingerprint, new_secret
-from chyme.accounts.permissions import Right
+from chyme.accounts.permissions import Right, Visitor
 from chyme.accounts.tables import tokens, users
 from chyme.accounts.tables.server_database import ServerDatabase
 from chyme.accounts.tables.tokens import Token
@@ -67,6 +67,15 @@ class ApiTokens:
             return tokens.add(db, shown, fingerprint(secret), user_id, right, vault, iso(now), expires_at)
 
         return NewToken(self._database.write(add), secret)
+
+    def add_own(
+        self, visitor: Visitor, name: str, right: Right, vault: tuple[str, str] | None, days: int | None
+    ) -> NewToken:
+        """Create a token of a signed-in user, for one vault (identity, name) or all of theirs."""
+        if vault is not None and not visitor.may(vault[0], right):
+            allowed = visitor.may(vault[0], Right.READ)
+            raise UsageError(f"you may only read {vault[1]}" if allowed else f"there is no vault called {vault[1]!r}")
+        return self.add(name, right, vault, visitor.name, days)
 
     def list_all(self) -> list[Token]:
         """All tokens, the oldest first."""

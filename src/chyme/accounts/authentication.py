@@ -10,6 +10,7 @@ from pathlib import Path
 from sqlite3 import Connection
 
 from chyme.accounts.api_tokens import ApiTokens
+from chyme.accounts.invitations import Invitations
 from chyme.accounts.login_throttle import LoginThrottle
 from chyme.accounts.passwords import fingerprint
 from chyme.accounts.permissions import Right, Rights, Visitor
@@ -22,6 +23,7 @@ from chyme.model import iso
 
 LAST_USED_INTERVAL = timedelta(minutes=1)
 WRONG_PASSWORDS = 5
+WRONG_CODES = 10  # of invitations and of the set-up; these cannot be guessed either
 WRONG_TOKENS = 20  # a token cannot be guessed; but a script with an old token must not keep the server busy
 
 
@@ -34,6 +36,8 @@ class Authenticator:
         self.accounts = Accounts(self._database, now)
         self.tokens = ApiTokens(self._database, now)
         self.wrong_passwords = LoginThrottle(WRONG_PASSWORDS, now)
+        self.invitations = Invitations(self._database, now)
+        self.wrong_codes = LoginThrottle(WRONG_CODES, now)
         self.wrong_tokens = LoginThrottle(WRONG_TOKENS, now)
 
     @property
@@ -62,17 +66,17 @@ class Authenticator:
         if db is None or token is None:
             return None
         if token.last_used_at is None or now - datetime.fromisoformat(token.last_used_at) >= LAST_USED_INTERVAL:
-            self._database.submit(lambda db: tokens.mark_used(db, token.id, iso(now)))
+            self._database.submit(lambda db: _mark_token_used(db, token, iso(now)))
         return _token_visitor(db, token)
 
-    def by_session(self, secret: str) -> Visitor | None:
-        """The visitor who is signed in with this cookie."""
+    def by_session(self, secret: str, address: str = "") -> Visitor | None:
+        """The visitor who is signed in with this cookie; `address` is where the request came from."""
         db, now = self._database.read(), self._now()
         session = sessions.by_hash(db, fingerprint(secret), iso(now)) if db is not None else None
         if db is None or session is None:
             return None
         if now - datetime.fromisoformat(session.seen_at) >= LAST_USED_INTERVAL:
-            self._database.submit(lambda db: sessions.mark_seen(db, session.id, iso(now)))
+            self._database.submit(lambda db: _mark_session_used(db, session, iso(now), address))
         return _session_visitor(db, session)
 
     def refresh(self, visitor: Visitor) -> Visitor | None:
@@ -86,13 +90,19 @@ class Authenticator:
         session = sessions.by_id(db, visitor.session_id, now) if visitor.session_id is not None else None
         return _session_visitor(db, session) if session is not None else None
 
+    def version(self) -> int:
+        """A number that changes with every change of accounts, by any process; it means nothing elsewhere."""
+        return self._database.version()
+
     def close(self) -> None:
         self._database.close()
 
 
 def _session_visitor(db: Connection, session: Session) -> Visitor | None:
     user = users.by_id(db, session.user_id)
-    return Visitor(user.name, (rights_of(db, user),), user.id, session_id=session.id) if user is not None else None
+    if user is None or not user.active:
+        return None
+    return Visitor(user.name, (rights_of(db, user),), user.id, session_id=session.id, is_owner=user.owner)
 
 
 def _token_visitor(db: Connection, token: Token) -> Visitor | None:
@@ -100,7 +110,18 @@ def _token_visitor(db: Connection, token: Token) -> Visitor | None:
     rights = [Rights(right) if token.vault is None else Rights(vaults={token.vault: right})]
     if token.user_id is not None:
         owner = users.by_id(db, token.user_id)
-        if owner is None:
+        if owner is None or not owner.active:
             return None
         rights.append(rights_of(db, owner))
     return Visitor(token.name, tuple(rights), token.user_id, token_id=token.id)
+
+
+def _mark_token_used(db: Connection, token: Token, now: str) -> None:
+    tokens.mark_used(db, token.id, now)
+    if token.user_id is not None:
+        users.mark_used(db, token.user_id, now)
+
+
+def _mark_session_used(db: Connection, session: Session, now: str, address: str) -> None:
+    sessions.mark_seen(db, session.id, now, address)
+    users.mark_used(db, session.user_id, now)

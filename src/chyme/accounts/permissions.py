@@ -39,6 +39,7 @@ class Visitor:
     user_id: int | None = None
     session_id: int | None = None
     token_id: int | None = None
+    is_owner: bool = False  # only by session: a token opens vaults, and manages no accounts
 
     @property
     def account(self) -> str:

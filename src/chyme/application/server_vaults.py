@@ -18,7 +18,7 @@ from chyme.application.settings import Settings, read_settings, server_folder
 from chyme.core.clock import now
 from chyme.core.files.vault_folder import STATE, Vault
 from chyme.core.store import vault_properties
-from chyme.errors import ChymeError, DatabaseDamaged, VaultError, VaultGone
+from chyme.errors import ChymeError, DatabaseDamaged, UsageError, VaultError, VaultGone
 from chyme.vault.watch.pending_files import ScanStopped
 
 IDENTITY = "identity"  # identifies a vault in access rights, wherever its folder is moved
@@ -37,6 +37,12 @@ class ServerVaults:
     settings: Settings  # of the server, taken from its first vault
     closed: dict[str, str] = field(default_factory=dict)  # vaults that cannot be opened, by name, and why
     scans: list[threading.Thread] = field(default_factory=list)
+
+    def vault_named(self, name: str) -> tuple[str, str]:
+        """Return identity and name of a vault, as rights refer to it."""
+        if name not in self.identities:
+            raise UsageError(f"there is no vault called {name[:100]!r}")
+        return self.identities[name], name
 
     def preload(self) -> None:
         """Load the models that read questions while the rest of the server starts: the first search needs them."""

@@ -38,7 +38,7 @@ def add(root: Path, *words: str, typed: str = f"{PASSWORD}\n") -> tuple[int, str
 
 def test_a_user_may_open_all_vaults_or_the_named_ones(root: Path) -> None:
     photos, diary = os.fspath(root / "photos"), os.fspath(root / "diary")
-    assert add(root, "ada", "--password-stdin") == (0, "ada may read and change every vault\n")
+    assert add(root, "ada", "--password-stdin") == (0, "ada may read and change every vault, owner\n")
     assert add(root, "eve", "--read-only", "--password-stdin") == (0, "eve may read every vault\n")
     result = add(root, "bob", "--access", f"{photos}:read", "--access", diary, "--password-stdin")
     assert result == (0, "bob may read and change diary and read photos\n")
@@ -91,3 +91,35 @@ def test_a_token_is_shown_once(root: Path) -> None:
     assert chyme.json("revoke", str(made["token"]["id"])) == {"revoked": "ci", "id": 2, "open": False}
     assert "open again" in chyme.says("revoke", "ci")
     assert "no token" in chyme.refuses("revoke", "ci")
+
+
+def test_the_first_user_who_may_do_all_is_an_owner_and_the_last_owner_stays(root: Path) -> None:
+    add(root, "guest", "--read-only", "--password-stdin")
+    add(root, "ada", "--owner", "--password-stdin")
+    add(root, "bob", "--password-stdin")
+    chyme = Typed(root / "photos", users)
+    owners = {user["name"] for user in chyme.json("list")["users"] if user["owner"]}
+    assert owners == {"ada"} and "ada may read and change every vault, owner" in chyme.says("list")
+    for words in (("demote", "ada"), ("deactivate", "ada"), ("remove", "ada")):
+        assert "last owner" in chyme.refuses(*words)
+    assert chyme.json("promote", "bob")["user"]["owner"] is True
+    assert "may not sign in" in chyme.says("deactivate", "ada")
+    assert "may not sign in" not in chyme.says("activate", "ada")
+    assert chyme.json("demote", "ada")["user"]["owner"] is False
+    assert chyme.json("sessions") == {"sessions": []}
+    assert chyme.says("sign-out", "bob") == "bob is signed out; 0 sessions ended\n"
+
+
+def test_a_link_invites_one_person(root: Path) -> None:
+    chyme = Typed(root / "photos", users)
+    access = f"{os.fspath(root / 'photos')}:read"
+    made = chyme.json("invite", "for Bob", "--access", access, "--expires", "2", "--address", "https://chyme.example/")
+    assert made["link"] == f"https://chyme.example/invitation#{made['code']}"
+    assert [(grant["vault"], grant["right"]) for grant in made["invitation"]["vaults"]] == [("photos", "read")]
+    listed = chyme.says("invitations")
+    assert "for Bob (open): may read photos, until" in listed and made["code"] not in listed
+    link = chyme.says("invite", "--owner")
+    assert link.startswith("http://127.0.0.1:8765/invitation#chyme_invitation_")
+    assert chyme.json("uninvite", "1") == {"revoked": 1}
+    assert "no open invitation" in chyme.refuses("uninvite", "1")
+    assert [one["state"] for one in chyme.json("invitations")["invitations"]] == ["open", "revoked"]

@@ -43,6 +43,10 @@ class ServerDatabase:
         """Like `write`, without waiting."""
         return self._open_database().submit(work)
 
+    def version(self) -> int:
+        """A number that changes with every commit, by any process; 0 while there is no database."""
+        return 0 if self.read() is None else self._open_database().version()
+
     def explain(self, error: BaseException) -> BaseException:
         """Return an error that people can read; damage is remembered, and logged the first time."""
         return error if self._database is None else self._database.explain(error)

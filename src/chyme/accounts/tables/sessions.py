@@ -15,19 +15,20 @@ class Session:
     created_at: str
     seen_at: str
     expires_at: str
-    hint: str
+    hint: str  # what the browser calls itself
+    address: str  # where it was last used from
 
 
-_FIELDS = "id, user_id, created_at, seen_at, expires_at, hint"
+_FIELDS = "id, user_id, created_at, seen_at, expires_at, hint, address"
 
 
-def add(db: Connection, hash_: str, user_id: int, now: str, expires_at: str, hint: str) -> int:
+def add(db: Connection, hash_: str, user_id: int, now: str, expires_at: str, hint: str, address: str) -> int:
     row = db.execute(
         """
-        INSERT INTO sessions (hash, user_id, created_at, seen_at, expires_at, hint)
-             VALUES (?, ?, ?, ?, ?, ?) RETURNING id
+        INSERT INTO sessions (hash, user_id, created_at, seen_at, expires_at, hint, address)
+             VALUES (?, ?, ?, ?, ?, ?, ?) RETURNING id
         """,
-        (hash_, user_id, now, now, expires_at, hint),
+        (hash_, user_id, now, now, expires_at, hint, address),
     ).fetchone()
     return int(row[0])
 
@@ -52,8 +53,14 @@ def of_user(db: Connection, user_id: int, now: str) -> list[Session]:
     return [Session(*row) for row in rows]
 
 
-def mark_seen(db: Connection, session_id: int, now: str) -> None:
-    db.execute("UPDATE sessions SET seen_at = ? WHERE id = ?", (now, session_id))
+def list_sessions(db: Connection, now: str) -> list[Session]:
+    """The sessions of all users, the last used first."""
+    rows = db.execute(f"SELECT {_FIELDS} FROM sessions WHERE expires_at > ? ORDER BY seen_at DESC, id DESC", (now,))
+    return [Session(*row) for row in rows]
+
+
+def mark_seen(db: Connection, session_id: int, now: str, address: str) -> None:
+    db.execute("UPDATE sessions SET seen_at = ?, address = ? WHERE id = ?", (now, address, session_id))
 
 
 def end(db: Connection, session_id: int, user_id: int) -> bool:
@@ -61,9 +68,9 @@ def end(db: Connection, session_id: int, user_id: int) -> bool:
     return db.execute("DELETE FROM sessions WHERE id = ? AND user_id = ?", (session_id, user_id)).rowcount == 1
 
 
-def end_all(db: Connection, user_id: int, but: int | None = None) -> None:
-    """End all sessions of a user, or all but one."""
-    db.execute("DELETE FROM sessions WHERE user_id = ? AND id IS NOT ?", (user_id, but))
+def end_all(db: Connection, user_id: int, but: int | None = None) -> int:
+    """End all sessions of a user, or all but one. Returns how many."""
+    return db.execute("DELETE FROM sessions WHERE user_id = ? AND id IS NOT ?", (user_id, but)).rowcount
 
 
 def forget_expired(db: Connection, now: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from sqlite3 import Connection
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,6 +16,9 @@ class User:
     password: str  # argon2
     everything: str | None  # the right to all vaults
     created_at: str
+    owner: bool
+    active: bool
+    last_used_at: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +30,12 @@ class Grant:
     right: str
 
 
-_FIELDS = "id, name, password, everything, created_at"
+_FIELDS = "id, name, password, everything, created_at, owner, active, last_used_at"
+
+
+def _user(row: tuple[Any, ...]) -> User:
+    id_, name, password, everything, created_at, owner, active, last_used_at = row
+    return User(id_, name, password, everything, created_at, bool(owner), bool(active), last_used_at)
 
 
 def has_any(db: Connection) -> bool:
@@ -35,26 +44,31 @@ def has_any(db: Connection) -> bool:
     return bool(row[0])
 
 
-def add(db: Connection, name: str, folded: str, password: str, everything: str | None, now: str) -> int:
+def add(
+    db: Connection, name: str, folded: str, password: str, everything: str | None, now: str, owner: bool = False
+) -> int:
     row = db.execute(
-        "INSERT INTO users (name, folded, password, everything, created_at) VALUES (?, ?, ?, ?, ?) RETURNING id",
-        (name, folded, password, everything, now),
+        """
+        INSERT INTO users (name, folded, password, everything, created_at, owner)
+             VALUES (?, ?, ?, ?, ?, ?) RETURNING id
+        """,
+        (name, folded, password, everything, now, owner),
     ).fetchone()
     return int(row[0])
 
 
 def by_folded(db: Connection, folded: str) -> User | None:
     row = db.execute(f"SELECT {_FIELDS} FROM users WHERE folded = ?", (folded,)).fetchone()
-    return User(*row) if row else None
+    return _user(row) if row else None
 
 
 def by_id(db: Connection, user_id: int) -> User | None:
     row = db.execute(f"SELECT {_FIELDS} FROM users WHERE id = ?", (user_id,)).fetchone()
-    return User(*row) if row else None
+    return _user(row) if row else None
 
 
 def list_users(db: Connection) -> list[User]:
-    return [User(*row) for row in db.execute(f"SELECT {_FIELDS} FROM users ORDER BY folded")]
+    return [_user(row) for row in db.execute(f"SELECT {_FIELDS} FROM users ORDER BY folded")]
 
 
 def change_password(db: Connection, user_id: int, password: str) -> None:
@@ -68,6 +82,24 @@ def renew_hash(db: Connection, user_id: int, before: str, password: str) -> None
 
 def change_everything(db: Connection, user_id: int, right: str | None) -> None:
     db.execute("UPDATE users SET everything = ? WHERE id = ?", (right, user_id))
+
+
+def is_last_owner(db: Connection, user_id: int) -> bool:
+    """Whether this user is an active owner, and no other user is."""
+    owners = [row[0] for row in db.execute("SELECT id FROM users WHERE owner AND active LIMIT 2")]
+    return owners == [user_id]
+
+
+def change_owner(db: Connection, user_id: int, owner: bool) -> None:
+    db.execute("UPDATE users SET owner = ? WHERE id = ?", (owner, user_id))
+
+
+def change_active(db: Connection, user_id: int, active: bool) -> None:
+    db.execute("UPDATE users SET active = ? WHERE id = ?", (active, user_id))
+
+
+def mark_used(db: Connection, user_id: int, now: str) -> None:
+    db.execute("UPDATE users SET last_used_at = ? WHERE id = ?", (now, user_id))
 
 
 def remove(db: Connection, user_id: int) -> None:

@@ -13,6 +13,7 @@ from starlette.requests import cookie_parser
 from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from chyme.accounts.first_owner import FirstOwner
 from chyme.accounts.login_throttle import network_key
 from chyme.accounts.permissions import Right, Visitor
 from chyme.application.server_vaults import ServerVaults
@@ -46,7 +47,8 @@ HEADERS = {
     "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
     "Cache-Control": "no-store",
 }
-PUBLIC_PATHS = ("/healthz", "/login")
+SETUP_PATH = "/set-up"
+PUBLIC_PATHS = ("/healthz", "/login", "/invitation", "/api/invitation")
 FORWARDED = frozenset(
     {"forwarded", "via", "x-real-ip", "x-client-ip", "x-cluster-client-ip", "true-client-ip", "cf-connecting-ip"}
 )
@@ -70,8 +72,12 @@ class Addresses:
 class AccessMiddleware:
     """Wraps the whole server. A pure ASGI wrapper: streams pass unchanged."""
 
-    def __init__(self, app: ASGIApp, server_vaults: ServerVaults, addresses: Addresses) -> None:
+    def __init__(
+        self, app: ASGIApp, server_vaults: ServerVaults, addresses: Addresses, first_owner: FirstOwner | None = None
+    ) -> None:
+        """`first_owner`: while it is awaited, only the set-up page is served."""
         self._app = app
+        self._first_owner = first_owner
         self._server_vaults = server_vaults
         self._addresses = addresses
         self._own_names = addresses.names | {addresses.bound.strip("[]").lower()}
@@ -130,6 +136,9 @@ class AccessMiddleware:
         client = client_of(peer, forwarded, self._addresses.proxies)
         state = scope["state"]
         state.update(client=client, visitor=None, vault_name=None, may_write=True)
+        if self._first_owner is not None and self._first_owner.is_awaited:
+            state.update(closed=True, vaults=(), may_write=False)
+            return None if _belongs_to_setup(scope["path"]) else _ask_to_set_up(scope)
         state["closed"] = login_required = (
             self._login_always_required or self._server_vaults.authenticator.login_required
         )
@@ -171,7 +180,7 @@ class AccessMiddleware:
                 )
             return None, problem_response(401, "this token opens nothing (any more)", {"WWW-Authenticate": "Bearer"})
         cookie = cookie_parser(headers.get("cookie", "")).get(cookie_name(scope["scheme"]))
-        return (authenticator.by_session(cookie) if cookie else None), None
+        return (authenticator.by_session(cookie, client) if cookie else None), None
 
 
 def cookie_name(scheme: str) -> str:
@@ -187,12 +196,28 @@ def _is_public(path: str) -> bool:
     return path in PUBLIC_PATHS or path.startswith("/static/")
 
 
+def _belongs_to_setup(path: str) -> bool:
+    return path == SETUP_PATH or path.startswith("/static/")
+
+
+def _ask_to_set_up(scope: Scope) -> Response:
+    if scope["method"] in ("GET", "HEAD") and not _is_for_programs(scope["path"]) and scope["path"] != "/healthz":
+        return RedirectResponse(SETUP_PATH, 303)
+    return problem_response(
+        503, f"this server has no accounts yet; open {SETUP_PATH} in a browser and make the owner's", retry_after(60)
+    )
+
+
+def _is_for_programs(path: str) -> bool:
+    vault_path = "/" + path.split("/", 3)[3] if path.startswith("/v/") and path.count("/") > 2 else path
+    return vault_path.startswith(FOR_PROGRAMS)
+
+
 def _ask_to_sign_in(scope: Scope) -> Response:
     path = scope["path"]
-    vault_path = "/" + path.split("/", 3)[3] if path.startswith("/v/") and path.count("/") > 2 else path
     query = scope.get("query_string", b"").decode("latin-1")
     address = quote(path, safe="/") + (f"?{query}" if query else "")
     login_address = f"/login?next={quote(address, safe='')}"
-    if scope["method"] in ("GET", "HEAD") and not vault_path.startswith(FOR_PROGRAMS):
+    if scope["method"] in ("GET", "HEAD") and not _is_for_programs(path):
         return RedirectResponse(login_address, 303)
     return problem_response(401, "show a token, or sign in at /login", {"WWW-Authenticate": "Bearer"})

@@ -10,12 +10,13 @@ from fastapi import Request
 from pydantic import BaseModel, ConfigDict
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
-from starlette.types import Message, Receive, Scope
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 LARGEST = 32 * 1024 * 1024  # bytes: fits the longest note, even when each of its letters is escaped as \uXXXX
 LARGEST_IN_ALL = 8 * LARGEST  # bytes of all current requests together
 TOO_LARGE = f"more than {LARGEST // 1024**2} MB; send less at once, and files to /api/upload"
 LARGEST_FORM = 16 * 1024  # bytes; a form may come from a client that has not signed in
+MAX_FIELDS = 50  # of a form
 
 
 class RequestBody(BaseModel):
@@ -64,7 +65,35 @@ class BodyMemory:
             self._bytes_in_memory -= size
 
 
-async def form_of(request: Request) -> dict[str, str]:
+class SmallBodies:
+    """Limits the bodies of routes outside of vaults: they may come from clients that have not signed in."""
+
+    def __init__(self, app: ASGIApp, prefixes: tuple[str, ...]) -> None:
+        self._app = app
+        self._prefixes = prefixes
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and scope["path"].startswith(self._prefixes):
+            await self._app(scope, _limited(receive), send)
+        else:
+            await self._app(scope, receive, send)
+
+
+def _limited(receive: Receive) -> Receive:
+    size = 0
+
+    async def receive_limited() -> Message:
+        nonlocal size
+        message = await receive()
+        size += len(message.get("body", b""))
+        if size > LARGEST_FORM:
+            raise HTTPException(413, "this is more than any request here holds")
+        return message
+
+    return receive_limited
+
+
+async def form_of(request: Request, max_fields: int = MAX_FIELDS) -> dict[str, str]:
     """Return the fields of a form; of several with one name, the last."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/x-www-form-urlencoded":
@@ -75,7 +104,7 @@ async def form_of(request: Request) -> dict[str, str]:
         if len(body) > LARGEST_FORM:
             raise HTTPException(413, "this is more than any form here holds")
     try:
-        fields = parse_qs(body.decode("utf-8"), keep_blank_values=True, max_num_fields=50)
+        fields = parse_qs(body.decode("utf-8"), keep_blank_values=True, max_num_fields=max_fields)
     except (UnicodeDecodeError, ValueError) as error:
         raise HTTPException(400, "this is no form") from error
     return {name: values[-1] for name, values in fields.items()}

@@ -13,8 +13,10 @@ from typing import Any
 import click
 import uvicorn
 
+from chyme.accounts.first_owner import FirstOwner
 from chyme.application.server_vaults import ServerVaults
 from chyme.application.settings import Settings
+from chyme.doors.http.access_middleware import SETUP_PATH
 from chyme.doors.http.connections import ACCEPTS_AT_ONCE, ConnectionLimits, Connections, limit_connections
 from chyme.doors.http.protocol import NOT_HTTP, bounded_protocol
 from chyme.doors.http.server_api import addresses_of, create_server_app
@@ -37,12 +39,9 @@ def run(
     `beside` is entered once the server listens, and left when it ends.
     """
     addresses = addresses_of(server_vaults.settings, host)
-    if addresses.beyond_loopback and not server_vaults.authenticator.login_required:
-        raise UsageError(
-            f"without accounts or tokens chyme is on loopback, for this machine alone, and {host} with these settings "
-            "(hosts, trusted_proxies) is not; 'chyme users add NAME' makes an account, 'chyme tokens add NAME' a token"
-        )
-    server_app = create_server_app(server_vaults, host)
+    needs_owner = addresses.beyond_loopback and not server_vaults.authenticator.login_required
+    first_owner = FirstOwner(server_vaults.authenticator) if needs_owner else None
+    server_app = create_server_app(server_vaults, host, first_owner)
     connections = Connections(_connection_limits(server_vaults.settings, len(server_vaults.vaults)), addresses.proxies)
     listener = open_listener(host, port)
     with contextlib.ExitStack() as stack:
@@ -52,6 +51,8 @@ def run(
         for app in server_vaults.vaults.values():
             stack.enter_context(answer_commands(app))
         _print_address(server_vaults, address, as_json)
+        if first_owner is not None:
+            _print_setup(first_owner, address)
         if beside is not None:
             stack.enter_context(beside)
         config = uvicorn.Config(
@@ -153,6 +154,17 @@ def open_listener(host: str, port: int) -> socket.socket:
 
 def _url_host(host: str) -> str:
     return f"[{host.strip('[]')}]" if ":" in host else host
+
+
+def _print_setup(first_owner: FirstOwner, address: str) -> None:
+    """Show the code on the terminal, and nowhere else: it is in no log and no address."""
+    click.echo(f"there is no account yet: open {address}{SETUP_PATH} and make the owner's with this code:", err=True)
+    click.echo(f"    {first_owner.code}", err=True)
+    click.echo("it works once; until then nothing else is served", err=True)
+    if any(wildcard in address for wildcard in ("//0.0.0.0:", "//[::]:")):
+        click.echo(
+            "from another machine, open it by an address of this one, or by a name from the setting hosts", err=True
+        )
 
 
 def _print_address(server_vaults: ServerVaults, address: str, as_json: bool) -> None:

@@ -11,29 +11,37 @@ from fastapi.responses import Response
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp
 
+from chyme.accounts.first_owner import FirstOwner
 from chyme.application.server_vaults import ServerVaults
 from chyme.application.settings import Settings
 from chyme.doors.http.access_middleware import AccessMiddleware, Addresses
+from chyme.doors.http.password_hashing import PasswordHasher
 from chyme.doors.http.problem_details import RESPONSES
-from chyme.doors.http.request_bodies import BodyMemory
+from chyme.doors.http.request_bodies import BodyMemory, SmallBodies
 from chyme.doors.http.request_log import RequestLog
 from chyme.doors.http.request_origin import parse_networks
+from chyme.doors.http.routes import account as account_routes
+from chyme.doors.http.routes import team as team_routes
 from chyme.doors.http.routes.metrics import add_metrics
 from chyme.doors.http.static_files import Static
 from chyme.doors.http.vault_api import create_vault_api
 from chyme.doors.http.vault_router import VaultRouter
-from chyme.doors.page import account, login
+from chyme.doors.page import account, invitation, login, set_up, team
 from chyme.doors.page.error_pages import add_error_handlers, server_error_response
 from chyme.errors import UsageError
 
 Lifespan = Callable[[FastAPI], contextlib.AbstractAsyncContextManager[None]]
 
 
-def create_server_app(server_vaults: ServerVaults, bound: str = "127.0.0.1") -> ASGIApp:
-    """Create the ASGI application with access control. `bound` is the address the server listens on."""
-    return RequestLog(
-        AccessMiddleware(create_server_api(server_vaults), server_vaults, addresses_of(server_vaults.settings, bound))
-    )
+def create_server_app(
+    server_vaults: ServerVaults, bound: str = "127.0.0.1", first_owner: FirstOwner | None = None
+) -> ASGIApp:
+    """Create the ASGI application with access control. `bound` is the address the server listens on.
+
+    With `first_owner`, only the set-up page is served until there is an account.
+    """
+    api = create_server_api(server_vaults, first_owner=first_owner)
+    return RequestLog(AccessMiddleware(api, server_vaults, addresses_of(server_vaults.settings, bound), first_owner))
 
 
 def addresses_of(settings: Settings, bound: str) -> Addresses:
@@ -46,7 +54,11 @@ def addresses_of(settings: Settings, bound: str) -> Addresses:
     return Addresses(bound, names, proxies)
 
 
-def create_server_api(server_vaults: ServerVaults, prepare: Callable[[FastAPI], None] | None = None) -> FastAPI:
+def create_server_api(
+    server_vaults: ServerVaults,
+    prepare: Callable[[FastAPI], None] | None = None,
+    first_owner: FirstOwner | None = None,
+) -> FastAPI:
     """Create the application without access control. `prepare` is called with the application of every vault."""
     vault_apis = {name: create_vault_api(app) for name, app in server_vaults.vaults.items()}
     for vault_api in vault_apis.values():
@@ -61,6 +73,7 @@ def create_server_api(server_vaults: ServerVaults, prepare: Callable[[FastAPI], 
         responses=RESPONSES,
     )
 
+    api.add_middleware(SmallBodies, prefixes=("/api/account", "/api/team", "/api/invitation"))
     add_error_handlers(api, server_error_response)
 
     @api.exception_handler(sqlite3.DatabaseError)
@@ -79,9 +92,14 @@ def create_server_api(server_vaults: ServerVaults, prepare: Callable[[FastAPI], 
         return {"status": "paused" if missing else "ok"}
 
     add_metrics(api, server_vaults)
-    password_hasher = login.PasswordHasher()
+    password_hasher = PasswordHasher()
     login.add_routes(api, server_vaults, password_hasher)
+    set_up.add_routes(api, server_vaults, password_hasher, first_owner)
+    invitation.add_routes(api, server_vaults, password_hasher)
     account.add_routes(api, server_vaults, password_hasher)
+    team.add_routes(api, server_vaults, password_hasher)
+    account_routes.add_routes(api, server_vaults, password_hasher)
+    team_routes.add_routes(api, server_vaults, password_hasher)
     api.mount("/static", Static())
     body_memory = BodyMemory()
     api.mount("/v", VaultRouter(server_vaults, vault_apis, body_memory))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
+import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -18,6 +21,8 @@ from chyme.doors.http.request_bodies import TOO_LARGE, BodyMemory, declares_too_
 from chyme.doors.http.request_origin import SAFE_METHODS
 from chyme.doors.page.error_pages import server_error_response
 
+WATCH_SECONDS = 1.0  # between two comparisons of the accounts while a stream is open
+EXPIRY_SECONDS = 15.0  # a session or token that expires changes nothing in the database
 UPLOADS = ("/api/upload", "/api/imports")  # written to disk as it arrives, and limited there
 
 
@@ -74,12 +79,17 @@ class VaultRouter:
 
     async def _answer(self, name: str, scope: Scope, receive: Receive, send: Send) -> None:
         visitor = scope["state"]["visitor"]
-        stream = _Stream(send, lambda: self._may_still_read(visitor, name))
+        stream = AccessCheckedStream(receive, send, lambda: self._may_still_read(visitor, name), self._accounts_version)
         try:
-            await self._vault_apis[name](scope, receive, stream)
+            await self._vault_apis[name](scope, stream.receive, stream.send)
         except Exception:
-            if not stream.ended:
+            if not stream.ended.is_set():
                 raise
+        finally:
+            stream.close()
+
+    def _accounts_version(self) -> int:
+        return self._server_vaults.authenticator.version()
 
     @staticmethod
     def _sees_closed(state: dict[str, Any]) -> bool:
@@ -104,21 +114,63 @@ def _path_below(scope: Scope) -> str:
     return path.removeprefix(root) if path == root or path.startswith(f"{root}/") else path
 
 
-class _Stream:
-    """Passes messages on, and ends an event stream once its listener may no longer read it."""
+class AccessCheckedStream:
+    """Passes messages on, and ends an event stream as soon as its listener may no longer read it.
 
-    def __init__(self, send: Send, allowed: Callable[[], bool]) -> None:
+    Accounts are compared once a second, also while there is nothing to send; the application is told that its client
+    is gone, so that it frees the listener's place.
+    """
+
+    def __init__(
+        self, receive: Receive, send: Send, allowed: Callable[[], bool], accounts_version: Callable[[], int]
+    ) -> None:
+        self._receive = receive
         self._send = send
         self._allowed = allowed
-        self._is_event_stream = False
-        self.ended = False
+        self._accounts_version = accounts_version
+        self._watch: asyncio.Task[None] | None = None
+        self.ended = asyncio.Event()
 
-    async def __call__(self, message: Message) -> None:
+    async def receive(self) -> Message:
+        if self._watch is None:
+            return await self._receive()
+        received, ended = asyncio.ensure_future(self._receive()), asyncio.ensure_future(self.ended.wait())
+        try:
+            await asyncio.wait({received, ended}, return_when=asyncio.FIRST_COMPLETED)
+            return received.result() if received.done() else {"type": "http.disconnect"}
+        finally:
+            received.cancel()
+            ended.cancel()
+
+    async def send(self, message: Message) -> None:
+        if self.ended.is_set():
+            raise ConnectionAbortedError("the listener may no longer read this vault")
         if message["type"] == "http.response.start":
             content_types = [value for name, value in message.get("headers", ()) if name.lower() == b"content-type"]
-            self._is_event_stream = any(content_type.startswith(b"text/event-stream") for content_type in content_types)
-        elif self._is_event_stream and message.get("more_body") and not self._allowed():
-            self.ended = True
-            await self._send({"type": "http.response.body", "body": b"", "more_body": False})
+            if any(content_type.startswith(b"text/event-stream") for content_type in content_types):
+                self._watch = asyncio.ensure_future(self._end_when_refused())
+        elif self._watch is not None and message.get("more_body") and not self._allowed():
+            await self._end()
             raise ConnectionAbortedError("the listener may no longer read this vault")
         await self._send(message)
+
+    def close(self) -> None:
+        if self._watch is not None:
+            self._watch.cancel()
+
+    async def _end_when_refused(self) -> None:
+        version: int | None = None
+        checked_at = 0.0
+        while True:
+            current, moment = self._accounts_version(), time.monotonic()
+            if current != version or moment - checked_at >= EXPIRY_SECONDS:
+                version, checked_at = current, moment
+                if not self._allowed():
+                    await self._end()
+                    return
+            await asyncio.sleep(WATCH_SECONDS)
+
+    async def _end(self) -> None:
+        self.ended.set()
+        with contextlib.suppress(OSError):  # the client is gone
+            await self._send({"type": "http.response.body", "body": b"", "more_body": False})

@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import partial
 from typing import Literal
 
-from anyio import CapacityLimiter, to_thread
 from fastapi import FastAPI, Request
 from fastapi.responses import RedirectResponse, Response
 from pydantic import BaseModel
@@ -16,13 +15,12 @@ from chyme.accounts.permissions import Right, Visitor
 from chyme.accounts.users import NewSession, fold_name
 from chyme.application.server_vaults import ServerVaults
 from chyme.doors.http.access_middleware import cookie_name, retry_after
+from chyme.doors.http.password_hashing import PasswordHasher
 from chyme.doors.http.problem_details import problem_response
 from chyme.doors.http.request_bodies import form_of
 from chyme.doors.http.request_origin import safe_redirect_path
 from chyme.doors.page.rendering import page
 
-AT_ONCE = 2  # passwords hashed at the same time: each takes a core and 64 MB
-QUEUE = 20  # waiting sign-ins; more are refused: a flood must not fill the memory
 # The order matters: most browsers claim to be several of those below them.
 _BROWSERS = (("Edg", "Edge"), ("OPR/", "Opera"), ("Firefox/", "Firefox"), ("Chrom", "Chrome"), ("Safari/", "Safari"))
 _SYSTEMS = (
@@ -47,22 +45,6 @@ class ListedVaults(BaseModel):
     vaults: list[ListedVault]
 
 
-class PasswordHasher:
-    """Compares passwords in threads: few at once, beside the server's other work."""
-
-    def __init__(self) -> None:
-        self._limiter: CapacityLimiter | None = None
-
-    async def run(self, work: partial[NewSession | None] | partial[bool] | partial[None]) -> NewSession | bool | None:
-        if self._limiter is None:
-            self._limiter = CapacityLimiter(AT_ONCE)  # belongs to the running event loop
-        return await to_thread.run_sync(work, limiter=self._limiter)
-
-    @property
-    def is_full(self) -> bool:
-        return self._limiter is not None and self._limiter.statistics().tasks_waiting >= QUEUE
-
-
 def add_routes(api: FastAPI, server_vaults: ServerVaults, password_hasher: PasswordHasher) -> None:
     """Add these pages to the server."""
     authenticator = server_vaults.authenticator
@@ -85,13 +67,18 @@ def add_routes(api: FastAPI, server_vaults: ServerVaults, password_hasher: Passw
             return problem_response(503, "too many people sign in at once; try again in a moment", retry_after(5))
         wait = authenticator.wrong_passwords.start_attempt(keys, brief=[name_key])
         if wait > 0:
-            message = f"Too many wrong passwords. Try again in {_format_wait(wait)}."
+            message = f"Too many wrong passwords. Try again in {format_wait(wait)}."
             response = page(request, "login.html", 429, next=next_path, name=name, problem=message)
             response.headers.update(retry_after(wait))
             return response
         browser = browser_name(request.headers.get("user-agent", ""))
         work = partial(
-            authenticator.accounts.sign_in, name, form.get("password", ""), server_vaults.settings.session_days, browser
+            authenticator.accounts.sign_in,
+            name,
+            form.get("password", ""),
+            server_vaults.settings.session_days,
+            browser,
+            request.state.client,
         )
         session = await password_hasher.run(work)
         if not isinstance(session, NewSession):
@@ -100,7 +87,7 @@ def add_routes(api: FastAPI, server_vaults: ServerVaults, password_hasher: Passw
         authenticator.wrong_passwords.record_success([*keys, name_key])
         _end_session(server_vaults, request.state.visitor)
         redirect = RedirectResponse(next_path, 303)
-        _set_cookie(request, redirect, session.secret, session.seconds)
+        set_session_cookie(request, redirect, session)
         return redirect
 
     @api.post("/logout", include_in_schema=False)
@@ -143,6 +130,11 @@ def _end_session(server_vaults: ServerVaults, visitor: Visitor | None) -> None:
         server_vaults.authenticator.accounts.end_session(visitor.session_id, visitor.user_id)
 
 
+def set_session_cookie(request: Request, response: Response, session: NewSession) -> None:
+    """Sign the browser in that gets this response."""
+    _set_cookie(request, response, session.secret, session.seconds)
+
+
 def _set_cookie(request: Request, response: Response, secret: str, seconds: int) -> None:
     scheme = request.scope["scheme"]
     response.set_cookie(
@@ -150,7 +142,7 @@ def _set_cookie(request: Request, response: Response, secret: str, seconds: int)
     )
 
 
-def _format_wait(seconds: float) -> str:
+def format_wait(seconds: float) -> str:
     return f"{round(seconds / 60)} minutes" if seconds >= 90 else f"{max(1, round(seconds))} seconds"
 
 

@@ -47,10 +47,13 @@ def counts(copy: Path) -> dict[str, int]:
 
 
 def remove_sessions(copy: Path) -> None:
-    """Delete all sessions: sign-ins must not be valid elsewhere or later."""
+    """Delete all sessions and invitations: neither may be valid elsewhere or later."""
     with _explain_errors(copy), contextlib.closing(sqlite3.connect(copy, isolation_level=None)) as db:
         db.execute("PRAGMA secure_delete = ON")
         db.execute("DELETE FROM sessions")
+        if db.execute("SELECT 1 FROM sqlite_schema WHERE name = 'invitation_grants'").fetchone():
+            db.execute("DELETE FROM invitation_grants")
+            db.execute("DELETE FROM invitations")
 
 
 def remove_owner(copy: Path) -> None:

@@ -15,7 +15,7 @@ from chyme.doors.cli.weights_progress import WeightsBar
 
 @click.command()
 @click.argument("folders", nargs=-1, type=click.Path(path_type=Path, file_okay=False), metavar="[VAULT…]")
-@click.option("--host", help="The address to listen on; beyond loopback, accounts or tokens are needed.")
+@click.option("--host", help="The address to listen on; beyond loopback, the owner's account is made first.")
 @click.option("--port", type=click.IntRange(0, 65535), help="The port to listen on.")
 @vault_options
 @click.pass_context

@@ -10,7 +10,7 @@ import click
 
 from chyme.accounts.api_tokens import LONGEST_LIFE, Token
 from chyme.accounts.permissions import Right
-from chyme.doors.cli.commands.users import describe_right, open_accounts_of, vault_at
+from chyme.doors.cli.account_options import describe_right, open_accounts_of, vault_at
 from chyme.doors.cli.vault_options import GroupOptions, group_options, print_json, printable, vault_group
 from chyme.errors import UsageError
 

@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-import contextlib
-import sys
-from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
-from chyme.accounts.authentication import Authenticator
 from chyme.accounts.permissions import Right
 from chyme.accounts.users import Account
-from chyme.application.app import open_app
-from chyme.application.server_vaults import identity_of, open_accounts
-from chyme.doors.cli.vault_options import GroupOptions, find_vault, group_options, print_json, printable, vault_group
-from chyme.errors import UsageError
+from chyme.doors.cli.account_options import (
+    READ_ONLY,
+    describe_rights,
+    open_accounts_of,
+    parse_access,
+    read_password,
+    vault_at,
+)
+from chyme.doors.cli.commands import user_access
+from chyme.doors.cli.vault_options import GroupOptions, group_options, print_json, printable, vault_group
 
 _PASSWORD_STDIN = click.option(
     "--password-stdin", is_flag=True, help="Read the password from standard input instead of asking."
 )
 _FOLDERS = click.argument("folders", nargs=-1, type=click.Path(path_type=Path, file_okay=False), metavar="[VAULT…]")
-_READ_ONLY = click.option("--read-only", is_flag=True, help="Reading only, no changes.")
 _ALL = click.option("--all-vaults", is_flag=True, help="Every vault of the server, also those to come.")
 
 
@@ -42,15 +43,19 @@ def list_(options: GroupOptions) -> None:
 @users.command()
 @click.argument("name")
 @click.option("--access", multiple=True, metavar="VAULT[:read]", help="Only this vault; may be repeated.")
-@_READ_ONLY
+@READ_ONLY
+@click.option("--owner", is_flag=True, help="Manages people and their rights; the first user who may do all is one.")
 @_PASSWORD_STDIN
 @group_options
-def add(options: GroupOptions, name: str, access: tuple[str, ...], read_only: bool, password_stdin: bool) -> None:
+def add(
+    options: GroupOptions, name: str, access: tuple[str, ...], read_only: bool, owner: bool, password_stdin: bool
+) -> None:
     """Add a user, who may open every vault, unless --access names some."""
     access_rights = parse_access(access)
     with open_accounts_of(options) as authenticator:
         everything = None if access_rights else Right.READ if read_only else Right.WRITE
-        account = authenticator.accounts.add(name, read_password(password_stdin), everything)
+        is_owner = owner or (everything is Right.WRITE and not authenticator.accounts.list_all())
+        account = authenticator.accounts.add(name, read_password(password_stdin), everything, owner=is_owner)
         for vault, right in access_rights:
             account = authenticator.accounts.grant(account.name, vault, Right.READ if read_only else right)
     _print_user(options, account)
@@ -89,7 +94,7 @@ def password(options: GroupOptions, name: str, password_stdin: bool) -> None:
 @click.argument("name")
 @_FOLDERS
 @_ALL
-@_READ_ONLY
+@READ_ONLY
 @group_options
 def grant(options: GroupOptions, name: str, folders: tuple[Path, ...], all_vaults: bool, read_only: bool) -> None:
     """Allow a user to open vaults."""
@@ -119,6 +124,46 @@ def revoke(options: GroupOptions, name: str, folders: tuple[Path, ...], all_vaul
     _print_user(options, account)
 
 
+@users.command()
+@click.argument("name")
+@group_options
+def promote(options: GroupOptions, name: str) -> None:
+    """Make a user an owner, who manages people and their rights."""
+    with open_accounts_of(options) as authenticator:
+        account = authenticator.accounts.change_owner(name, True)
+    _print_user(options, account)
+
+
+@users.command()
+@click.argument("name")
+@group_options
+def demote(options: GroupOptions, name: str) -> None:
+    """Make an owner an ordinary user; not the last one."""
+    with open_accounts_of(options) as authenticator:
+        account = authenticator.accounts.change_owner(name, False)
+    _print_user(options, account)
+
+
+@users.command()
+@click.argument("name")
+@group_options
+def activate(options: GroupOptions, name: str) -> None:
+    """Let a deactivated user sign in again."""
+    with open_accounts_of(options) as authenticator:
+        account = authenticator.accounts.change_active(name, True)
+    _print_user(options, account)
+
+
+@users.command()
+@click.argument("name")
+@group_options
+def deactivate(options: GroupOptions, name: str) -> None:
+    """Keep a user from signing in; their sessions end, their tokens rest."""
+    with open_accounts_of(options) as authenticator:
+        account = authenticator.accounts.change_active(name, False)
+    _print_user(options, account)
+
+
 def _require_vaults(folders: tuple[Path, ...], all_vaults: bool) -> None:
     if not folders and not all_vaults:
         raise click.UsageError("name a vault's folder, or say --all-vaults")
@@ -144,14 +189,20 @@ def _print_user(options: GroupOptions, account: Account) -> None:
 
 
 def _format_user(account: Account) -> str:
-    rights = [f"{describe_right(account.everything)} every vault"] if account.everything else []
-    rights += [f"{describe_right(grant.right)} {printable(grant.vault_name)}" for grant in account.grants]
-    return f"{printable(account.name)} may {' and '.join(rights) if rights else 'open nothing yet'}"
+    facts = [f"{printable(account.name)} may {describe_rights(account.everything, account.grants)}"]
+    facts += ["owner"] if account.is_owner else []
+    facts += [] if account.is_active else ["may not sign in"]
+    facts += [f"last here {account.last_used_at[:16]}"] if account.last_used_at else []
+    return ", ".join(facts)
 
 
 def _user_json(account: Account) -> dict[str, Any]:
     return {
         "name": account.name,
+        "number": account.id,
+        "owner": account.is_owner,
+        "active": account.is_active,
+        "last_used_at": account.last_used_at,
         "all_vaults": account.everything,
         "vaults": [
             {"vault": grant.vault_name, "identity": grant.vault, "right": grant.right} for grant in account.grants
@@ -160,40 +211,4 @@ def _user_json(account: Account) -> dict[str, Any]:
     }
 
 
-@contextlib.contextmanager
-def open_accounts_of(options: GroupOptions) -> Iterator[Authenticator]:
-    """Open the accounts of the server that serves the vault a command refers to."""
-    with open_accounts(find_vault(options.vault)) as authenticator:
-        yield authenticator
-
-
-def vault_at(folder: Path) -> tuple[str, str]:
-    """Return the identity and the name of the vault in a folder."""
-    with open_app(folder, create=False) as app:
-        return identity_of(app), app.vault.root.name
-
-
-def parse_access(arguments: Sequence[str]) -> list[tuple[tuple[str, str], Right]]:
-    """Parse `photos`, `photos:read` or `photos:write` into vaults and rights."""
-    access = []
-    for argument in arguments:
-        folder, colon, right = argument.rpartition(":")
-        if not colon or right not in tuple(Right):
-            folder, right = argument, Right.WRITE
-        access.append((vault_at(Path(folder)), Right(right)))
-    return access
-
-
-def read_password(from_input: bool) -> str:
-    """Ask for a password twice without echo, or read the first line of standard input."""
-    if from_input:
-        line = sys.stdin.readline()
-        if not line:
-            raise UsageError("--password-stdin was given, but standard input is empty")
-        return line.rstrip("\r\n")
-    typed: str = click.prompt("Password", hide_input=True, confirmation_prompt=True, err=True)
-    return typed
-
-
-def describe_right(right: str) -> str:
-    return "read and change" if right == Right.WRITE else "read"
+user_access.add_commands(users)
