@@ -46,7 +46,8 @@ HEADERS = {
     "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
     "Cache-Control": "no-store",
 }
-PUBLIC_PATHS = ("/healthz", "/login")
+PUBLIC_PATHS = ("/healthz", "/login", "/capture", "/manifest.webmanifest")
+SHARE = "/share"  # where a phone's share menu sends things
 FORWARDED = frozenset(
     {"forwarded", "via", "x-real-ip", "x-client-ip", "x-cluster-client-ip", "true-client-ip", "cf-connecting-ip"}
 )
@@ -124,6 +125,8 @@ class AccessMiddleware:
             return problem_response(
                 403, "this server does not have that name; a request must use a name from the setting hosts"
             )
+        if is_sent_by_system(method, scope["path"], origin, site):
+            origin = None  # "null": no page has sent this
         if not is_allowed_origin(method, scope["scheme"], host, origin, site, headers.get("sec-fetch-mode")):
             return problem_response(403, "another site's page sent this; open chyme itself and do it there")
         forwarded = [address for line in headers.getlist("x-forwarded-for") for address in line.split(",")]
@@ -183,6 +186,11 @@ def retry_after(seconds: float) -> dict[str, str]:
     return {"Retry-After": str(math.ceil(seconds))}
 
 
+def is_sent_by_system(method: str, path: str, origin: str | None, site: str | None) -> bool:
+    """Whether the share menu of a phone sent this: the browser says that no page did, and pages cannot forge that."""
+    return method == "POST" and path.endswith(SHARE) and origin == "null" and site == "none"
+
+
 def _is_public(path: str) -> bool:
     return path in PUBLIC_PATHS or path.startswith("/static/")
 
@@ -193,6 +201,8 @@ def _ask_to_sign_in(scope: Scope) -> Response:
     query = scope.get("query_string", b"").decode("latin-1")
     address = quote(path, safe="/") + (f"?{query}" if query else "")
     login_address = f"/login?next={quote(address, safe='')}"
+    if scope["method"] == "POST" and vault_path == SHARE:
+        return RedirectResponse("/capture#lost=1", 303)  # what was shared cannot be kept for later: say so
     if scope["method"] in ("GET", "HEAD") and not vault_path.startswith(FOR_PROGRAMS):
         return RedirectResponse(login_address, 303)
     return problem_response(401, "show a token, or sign in at /login", {"WWW-Authenticate": "Bearer"})

@@ -22,7 +22,7 @@ from chyme.doors.http.routes.metrics import add_metrics
 from chyme.doors.http.static_files import Static
 from chyme.doors.http.vault_api import create_vault_api
 from chyme.doors.http.vault_router import VaultRouter
-from chyme.doors.page import account, login
+from chyme.doors.page import account, capture, login
 from chyme.doors.page.error_pages import add_error_handlers, server_error_response
 from chyme.errors import UsageError
 
@@ -82,6 +82,7 @@ def create_server_api(server_vaults: ServerVaults, prepare: Callable[[FastAPI], 
     password_hasher = login.PasswordHasher()
     login.add_routes(api, server_vaults, password_hasher)
     account.add_routes(api, server_vaults, password_hasher)
+    capture.add_routes(api, server_vaults)
     api.mount("/static", Static())
     body_memory = BodyMemory()
     api.mount("/v", VaultRouter(server_vaults, vault_apis, body_memory))

@@ -111,7 +111,7 @@ def add_routes(api: FastAPI, server_vaults: ServerVaults, password_hasher: Passw
     async def add_token(request: Request) -> Response:
         visitor, form = _require_session(request), await form_of(request)
         try:
-            right = Right.WRITE if form.get("right") == Right.WRITE else Right.READ
+            right = next((right for right in (Right.WRITE, Right.ADD) if form.get("right") == right), Right.READ)
             vault = _find_vault(server_vaults, request, form.get("vault", ""))
             token = authenticator.tokens.add(
                 form.get("name", ""), right, vault, visitor.name, _parse_days(form.get("days", ""))

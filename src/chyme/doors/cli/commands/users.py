@@ -178,7 +178,7 @@ def parse_access(arguments: Sequence[str]) -> list[tuple[tuple[str, str], Right]
     access = []
     for argument in arguments:
         folder, colon, right = argument.rpartition(":")
-        if not colon or right not in tuple(Right):
+        if not colon or right not in (Right.READ, Right.WRITE):
             folder, right = argument, Right.WRITE
         access.append((vault_at(Path(folder)), Right(right)))
     return access
@@ -196,4 +196,4 @@ def read_password(from_input: bool) -> str:
 
 
 def describe_right(right: str) -> str:
-    return "read and change" if right == Right.WRITE else "read"
+    return {Right.WRITE: "read and change", Right.ADD: "only add to"}.get(Right(right), "read")
