@@ -28,6 +28,7 @@ COMMANDS = {
     "digest": "digest",
     "add": "links",
     "links": "links",
+    "mail": "mail",
     "search": "search",
     "similar": "search",
     "status": "status",

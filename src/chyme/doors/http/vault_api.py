@@ -24,6 +24,7 @@ from chyme.doors.http.routes import (
     export,
     files,
     links,
+    mail,
     mcp,
     people,
     search,
@@ -43,7 +44,7 @@ from chyme.errors import ChymeError
 # The `add_routes` of each module adds its routes to the HTTP application of an opened vault.
 API = (
     *(mcp, search, digests, files, content, uploads, captures, links, document_edits, bulk_jobs),
-    *(digesters, tags, people, events, export, spending, settings, workers),
+    *(digesters, tags, people, events, export, spending, settings, workers, mail),
 )
 PAGES = (vault, file, people_page, tags_page, activity, settings_page, trash, sharing)
 

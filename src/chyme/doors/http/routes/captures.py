@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Annotated
 
 from fastapi import FastAPI, Response
@@ -40,5 +41,5 @@ def add_routes(api: FastAPI, app: App) -> None:
         """Save a page as a link, with its title and the text selected on it."""
         saved = save_shared(app.open_vault, sort_shared(new.title, new.text, new.url), new.folder)
         response.status_code = 201 if saved.created else 200
-        link = saved.link and AddedLink(url=saved.link.url, path=saved.link.path, created=saved.link.created)
+        link = None if saved.link is None else AddedLink(**asdict(saved.link))
         return Captured(link=link, note=saved.note, created=saved.created)
