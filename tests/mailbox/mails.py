@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from email.message import EmailMessage
 from pathlib import Path
+from typing import Any
 
 from chyme.application.app import App, open_app
 from chyme.application.settings import Settings
@@ -42,11 +43,11 @@ class Clock:
 
 
 @contextmanager
-def mailbox_at(folder: Path, port: int, clock: Clock | None = None, **changes: object) -> Iterator[tuple[App, Mailbox]]:
+def mailbox_at(root: Path, port: int, clock: Clock | None = None, /, **changes: Any) -> Iterator[tuple[App, Mailbox]]:
     """A vault, and its mailbox at this port of this machine."""
-    folder.mkdir(exist_ok=True)
-    with open_app(folder, Settings()) as app:
-        settings = replace(SETTINGS, port=port, **changes)  # type: ignore[arg-type]
+    root.mkdir(exist_ok=True)
+    with open_app(root, Settings()) as app:
+        settings = replace(SETTINGS, port=port, **changes)
         yield app, Mailbox(app.open_vault, settings, clock or Clock())
 
 

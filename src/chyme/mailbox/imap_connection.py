@@ -44,6 +44,11 @@ class ImapConnection(imaplib.IMAP4):
         self.file = self.sock.makefile("rb")
         self._get_capabilities()
 
+    def refresh_capabilities(self) -> None:
+        """Ask what the server can do: after signing in it may be more."""
+        self.allow()
+        self._get_capabilities()
+
     def _create_socket(self, timeout: float | None = None) -> socket.socket:
         return self._open_socket()
 

@@ -74,6 +74,7 @@ def open_imap_folder(settings: MailboxSettings, connections: OpenConnections) ->
                     connection.allow()
                     connection.start_tls(context)
                 _sign_in(connection, settings)
+                connection.refresh_capabilities()
                 folder = ImapFolder(connection, settings)
             yield folder
             with contextlib.suppress(imaplib.IMAP4.error, OSError, ValueError):
@@ -145,7 +146,6 @@ class ImapFolder:
         self._connection = connection
         self._settings = settings
         connection.allow()
-        connection.state = "AUTH"
         status, data = connection.select(quote_folder(settings.folder))
         if status != "OK":
             raise MailboxFailed(
