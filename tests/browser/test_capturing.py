@@ -8,7 +8,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import unquote
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Dialog, Page, expect
 from running_chyme import RunningChyme
 from visiting import House, check_a11y, served
 
@@ -127,7 +127,12 @@ def test_a_bookmarklet_saves_page_and_selection_from_another_site(page: Page, ho
         page.evaluate(unquote(bookmarklet.removeprefix("javascript:")))  # in the page, as a browser runs a bookmarklet
     window = opened.value
     dialogs: list[str] = []
-    window.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.dismiss()))
+
+    def dismiss(dialog: Dialog) -> None:
+        dialogs.append(dialog.message)
+        dialog.dismiss()
+
+    window.on("dialog", dismiss)
     expect(window.get_by_role("heading", name="Saved")).to_be_visible()
     check_a11y(window)
     assert window.url == f"{house.base}/capture"  # neither text nor token stays in the address

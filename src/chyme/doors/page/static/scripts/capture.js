@@ -46,7 +46,7 @@ async function saveAndSay(sent) {
   form.hidden = true;
   byId("capture-title").textContent = saved.created ? "Saved" : "Saved before";
   const paths = [saved.link && saved.link.path, saved.note].filter(Boolean);
-  say("capture-status", `${saved.created ? "In" : "It was already in"} the vault ${sent.vault}: ${paths.join(", ")}`);
+  say("capture-status", `${saved.created ? "In" : "It was already in"} the vault “${sent.vault}”: ${paths.join(", ")}`);
   if (isSignedIn && paths.length) {
     byId("capture-open").href = `/v/${encodeURIComponent(sent.vault)}/file/${paths[0].split("/").map(encodeURIComponent).join("/")}`;
     show("capture-saved");
