@@ -10,6 +10,8 @@ from chyme.core.clock import now
 from chyme.errors import ChymeError
 from chyme.mailbox.mailbox import FIRST_WAIT, Mailbox
 
+CLOSE_SECONDS = 3.0
+
 log = logging.getLogger(__name__)
 
 
@@ -34,7 +36,7 @@ class MailboxThread:
         self._wake.set()
         self._mailbox.close()
         if self._thread.is_alive():
-            self._thread.join()
+            self._thread.join(CLOSE_SECONDS)  # it may wait for a server that does not even greet
 
     def _run(self) -> None:
         reported: str | None = None
