@@ -127,4 +127,5 @@ $(READY_TO_TEST): $(READY_TO_RUN)
 	@sh .ci/libreoffice
 	@sh .ci/tesseract
 	@sh .ci/chromium
+	@sh .ci/dovecot
 	@touch $@

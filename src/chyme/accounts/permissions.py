@@ -9,13 +9,14 @@ from types import MappingProxyType
 
 
 class Right(StrEnum):
-    """A right to a vault; write includes read."""
+    """A right to a vault; write includes the others. Only tokens may have the right to add and nothing else."""
 
     READ = "read"
     WRITE = "write"
+    ADD = "add"
 
     def covers(self, other: Right) -> bool:
-        return self is Right.WRITE or other is Right.READ
+        return self in (Right.WRITE, other)
 
 
 @dataclass(frozen=True, slots=True)

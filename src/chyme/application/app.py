@@ -25,6 +25,7 @@ from chyme.application.disk_usage import DiskUsage, measure_disk_usage
 from chyme.application.document_queries import Documents
 from chyme.application.event_broadcast import Broadcast
 from chyme.application.import_jobs import ImportJobs
+from chyme.application.mailbox_config import mailbox_settings
 from chyme.application.paperless_export import PaperlessExport
 from chyme.application.progress import ProgressTracker
 from chyme.application.recent_events import RecentEvent, describe_events
@@ -51,6 +52,7 @@ from chyme.core.store.sqlite.read_only import read_only_error
 from chyme.documents.pages.pdf_renderer import PdfPageRenderer
 from chyme.errors import ChymeError, UsageError, VaultError
 from chyme.imports.importing import Importer
+from chyme.mailbox.mailbox import Mailbox
 from chyme.model import Again, Digest, File, Mode, iso
 from chyme.models.providers.call_ledger import CallLedger
 from chyme.search.file_list import FileList
@@ -167,6 +169,7 @@ class App:
             memory_bytes=self.settings.page_memory_mb << 20,
             run_as=(self.settings.child_uid, self.settings.child_uid),
         )
+        self.mailbox = Mailbox(self.open_vault, mailbox_settings(self.settings), now)
         self.trash = Trash(self.open_vault, self.page_renderer.delete_purged_pages)
         self.export = VaultExport(
             *(self.vault.root, self.database, self.rules, self.documents, self.people, self.tags, self.spending)
@@ -231,6 +234,7 @@ class App:
             *(self.open_vault, self.rules, self.settings, self.child_config, self.ledger, self.bulk),
             *(self.search_index, self.attempt_metrics),
             purge=lambda: self.purge(everything=False, confirmed=False),
+            mailbox=self.mailbox,
         )
         self._digestion = Digestion(parts, follow, only_files)
         self.open_vault.rescan_path = self._digestion.watcher.rescan_path
@@ -247,6 +251,14 @@ class App:
         self.page_renderer.close()
         self.broadcast.close()
         self.database.close()
+
+    def fetch_mailbox_soon(self, retry_skipped: bool) -> None:
+        """Have the mailbox fetched now, in the background; with `retry_skipped`, what was skipped as well."""
+        if retry_skipped:
+            self.mailbox.retry_skipped()
+        if not self.mailbox.settings.enabled:
+            raise UsageError("no mailbox is set up; set imap_host, imap_user and imap_password")
+        self.digestion.fetch_mailbox()
 
     def workers_report(self) -> WorkersReport | None:
         """Describe the workers on other machines; None where none are set up, or this process does not digest."""

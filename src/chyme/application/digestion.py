@@ -28,6 +28,8 @@ from chyme.core.pipeline.file_scheduler import FileScheduler
 from chyme.core.pipeline.registry_rules import Rules
 from chyme.core.store import digest_queue, files
 from chyme.errors import ChymeError, DatabaseDamaged, UsageError, VaultGone
+from chyme.mailbox.mailbox import Mailbox
+from chyme.mailbox.mailbox_thread import MailboxThread
 from chyme.model import Kind, Lane, iso
 from chyme.models.local.model import close_all
 from chyme.models.providers.call_ledger import CallLedger
@@ -75,6 +77,7 @@ class DigestionParts:
     search_index: VaultSearch
     attempt_metrics: AttemptMetrics
     purge: Callable[[], object]  # forget what vanished long ago
+    mailbox: Mailbox
 
 
 class Digestion:
@@ -151,6 +154,7 @@ class Digestion:
             for digester in parts.rules.registry
             if any(Kind.TEXT in makes.essential_for for makes in digester.traits.values())
         )
+        self._mailbox_thread = MailboxThread(parts.mailbox) if follow and parts.mailbox.settings.enabled else None
         self._stop = threading.Event()
         self._last_purge = time.monotonic()
         args = (self._try_chores, self._stop, ENGINES_SECONDS)
@@ -165,6 +169,8 @@ class Digestion:
             self.runner.preload(["words", "text"])
             self.watcher.start()
             self._housekeeping.start()
+        if self._mailbox_thread is not None:
+            self._mailbox_thread.start()
         if self.remote is not None:
             self.remote.start()
         self.scheduler.start()
@@ -172,6 +178,8 @@ class Digestion:
     def close(self) -> None:
         """Stop at once: running attempts return to the queue without loss."""
         self._stop.set()
+        if self._mailbox_thread is not None:
+            self._mailbox_thread.close()
         self._job_thread.close()
         self.coordinator.stop()
         self.watcher.close()
@@ -185,6 +193,12 @@ class Digestion:
         self.coordinator.close()
         if self._housekeeping.is_alive():
             self._housekeeping.join()
+
+    def fetch_mailbox(self) -> None:
+        """Fetch the mailbox now instead of later."""
+        if self._mailbox_thread is None:
+            raise UsageError("no mailbox is watched by this process; 'chyme mail --fetch' fetches it once")
+        self._mailbox_thread.wake()
 
     def _wake_scheduler(self) -> None:
         self.scheduler.wake()

@@ -19,6 +19,7 @@ from chyme.application.digester_config import (
     picture_model_config,
     providers_of,
 )
+from chyme.application.mailbox_config import try_mailbox
 from chyme.application.settings import Settings, read_settings
 from chyme.application.vault_languages import count_languages, suggest_multilingual
 from chyme.core import clock
@@ -103,6 +104,7 @@ def doctor(root: Path, settings: Settings | None = None) -> list[Engine]:
     )
     found.append(Engine("children's user", isolated.user, bool(isolated.user)))
     found += _check_worker_client(settings.workers_url)
+    found += _check_mailbox(settings)
     found += _check_worker_credentials(getattr(settings, "workers_credentials", ""))
     try:
         refuse_network_file_system(root)
@@ -286,6 +288,12 @@ def _check_links(settings: Settings) -> Engine:
         return Engine("web pages behind links", "not fetched", False, str(error))
     also = f", and {settings.web_allow}" if settings.web_allow else ""
     return Engine("web pages behind links", f"fetched from public addresses{also}", True)
+
+
+def _check_mailbox(settings: Settings) -> list[Engine]:
+    """Sign in to the mailbox, which few vaults have."""
+    tried = try_mailbox(settings)
+    return [] if tried is None else [Engine("mailbox", tried[0], tried[1] is None, tried[1] or "")]
 
 
 def _check_package(capability: str, package: str) -> Engine:

@@ -251,6 +251,22 @@ class Settings:
     )
     upload_files: int = _setting(1000, "How many files one upload may bring.")
     upload_free_mb: int = _setting(200, "Uploads are refused before less than this is free on the disk of the vault.")
+    imap_host: str = _setting("", "The mail server of a mailbox whose messages become files; empty means none.")
+    imap_port: int = _setting(0, "Its port; 0 means the usual one.")
+    imap_tls: str = _setting(
+        "tls", "How the connection is encrypted: `tls`, `starttls`, or `off`, which is for this machine alone."
+    )
+    imap_ca: str = _setting("", "A file of certificates that are trusted for it; empty means those of the system.")
+    imap_user: str = _setting("", "The name to sign in with.")
+    imap_password: str = _setting("", "The password for that; better as CHYME_IMAP_PASSWORD than in a file.")
+    imap_folder: str = _setting("INBOX", "The folder of the mailbox; all of its messages are taken.")
+    imap_after: str = _setting(
+        "seen", "What happens to a message that was taken: `seen` marks it, `move` moves it, `leave` does nothing."
+    )
+    imap_move_to: str = _setting("", "The folder of the mailbox that `move` moves to; it is made where it is missing.")
+    imap_into: str = _setting("mail", "The folder of the vault that messages and attachments go into.")
+    imap_seconds: float = _setting(300.0, "How often the mailbox is asked for new messages.")
+    imap_message_mb: int = _setting(50, "Messages larger than this are skipped.")
     workers_url: str = _setting(
         "", "Where NATS is, such as `tls://nats.lan:4222`, for workers on other machines; empty means none."
     )

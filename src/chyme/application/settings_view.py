@@ -34,6 +34,7 @@ TOPICS = (
     ("Model that sees", ("vision", "heic")),
     ("Speech and voices", ("speech", "voice")),
     ("Recordings and videos", ("media", "video")),
+    ("Mailbox", ("imap",)),
     ("Web pages", ("crawl", "web", "browser", "html")),
     ("Words in pictures", ("ocr",)),
     ("Pictures", ("image", "picture", "preview", "thumbnail", "object", "tell_place")),

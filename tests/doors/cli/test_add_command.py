@@ -47,6 +47,20 @@ def test_several_links_are_added_at_once_and_reported_as_json(vault: Path) -> No
     ]
 
 
+def test_bad_lines_are_reported_with_their_numbers_and_the_rest_is_added(vault: Path) -> None:
+    given = f"# bookmarks\n{PAGE}\n\nnot an address\n  # more\nhttps://ada:secret@example.org/\nhttps://example.org/b\n"
+    told = run(vault, "-", given=given)
+    assert told.exit_code == 1
+    assert told.stderr.startswith("chyme: line 4: not an address: ")
+    assert "line 6" in told.stderr and "secret" not in told.output
+    assert sorted(path.name for path in vault.glob("*.url")) == sorted([NAME, "example.org.url"])
+    as_json = run(vault, "-", "--json", given=given)
+    assert [problem["line"] for problem in json.loads(as_json.stdout)["problems"]] == [4, 6]
+    assert [link["created"] for link in json.loads(as_json.stdout)["links"]] == [False, False]
+    only_bad = run(vault, "-", given="nothing here\n")
+    assert (only_bad.exit_code, only_bad.stdout) == (1, "")
+
+
 def test_the_folder_may_be_the_current_one(vault: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (vault / "here").mkdir()
     monkeypatch.chdir(vault / "here")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from sqlite3 import Connection
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +22,9 @@ class Token:
     expires_at: str | None
 
 
+# A token that may only add stands in the table as one that may write in a vault of a name that no vault has: where an
+# older chyme reads the table, it opens nothing.
+_ADD, _ADD_MARK, _ANY = "add", "add:", "*"
 _FIELDS = 'id, name, user_id, "right", vault, vault_name, created_at, last_used_at, expires_at'
 
 
@@ -36,6 +40,8 @@ def add(
 ) -> Token:
     """Add a token; `vault` is (identity, name), None for all vaults."""
     identity, vault_name = vault or (None, None)
+    if right == _ADD:
+        right, identity, vault_name = "write", f"{_ADD_MARK}{identity or _ANY}", vault_name or _ANY
     row = db.execute(
         f"""
         INSERT INTO tokens (name, hash, user_id, "right", vault, vault_name, created_at, expires_at)
@@ -43,7 +49,7 @@ def add(
         """,
         (name, hash_, user_id, right, identity, vault_name, now, expires_at),
     ).fetchone()
-    return Token(*row)
+    return _token(row)
 
 
 def by_hash(db: Connection, hash_: str, now: str) -> Token | None:
@@ -51,7 +57,7 @@ def by_hash(db: Connection, hash_: str, now: str) -> Token | None:
     row = db.execute(
         f"SELECT {_FIELDS} FROM tokens WHERE hash = ? AND (expires_at IS NULL OR expires_at > ?)", (hash_, now)
     ).fetchone()
-    return Token(*row) if row else None
+    return _token(row) if row else None
 
 
 def by_id(db: Connection, token_id: int, now: str) -> Token | None:
@@ -59,16 +65,16 @@ def by_id(db: Connection, token_id: int, now: str) -> Token | None:
     row = db.execute(
         f"SELECT {_FIELDS} FROM tokens WHERE id = ? AND (expires_at IS NULL OR expires_at > ?)", (token_id, now)
     ).fetchone()
-    return Token(*row) if row else None
+    return _token(row) if row else None
 
 
 def list_tokens(db: Connection) -> list[Token]:
-    return [Token(*row) for row in db.execute(f"SELECT {_FIELDS} FROM tokens ORDER BY id")]
+    return [_token(row) for row in db.execute(f"SELECT {_FIELDS} FROM tokens ORDER BY id")]
 
 
 def of_user(db: Connection, user_id: int) -> list[Token]:
     rows = db.execute(f"SELECT {_FIELDS} FROM tokens WHERE user_id = ? ORDER BY id", (user_id,))
-    return [Token(*row) for row in rows]
+    return [_token(row) for row in rows]
 
 
 def mark_used(db: Connection, token_id: int, now: str) -> None:
@@ -78,3 +84,13 @@ def mark_used(db: Connection, token_id: int, now: str) -> None:
 def remove(db: Connection, token_id: int) -> bool:
     """Remove a token; return whether it existed."""
     return db.execute("DELETE FROM tokens WHERE id = ?", (token_id,)).rowcount == 1
+
+
+def _token(row: tuple[Any, ...]) -> Token:
+    token = Token(*row)
+    if token.vault is None or not token.vault.startswith(_ADD_MARK):
+        return token
+    identity = token.vault.removeprefix(_ADD_MARK)
+    if identity == _ANY:
+        return replace(token, right=_ADD, vault=None, vault_name=None)
+    return replace(token, right=_ADD, vault=identity)

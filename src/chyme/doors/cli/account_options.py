@@ -56,7 +56,7 @@ def read_password(from_input: bool) -> str:
 
 
 def describe_right(right: str) -> str:
-    return "read and change" if right == Right.WRITE else "read"
+    return {Right.WRITE: "read and change", Right.ADD: "only add to"}.get(Right(right), "read")
 
 
 def describe_rights(everything: str | None, grants: Sequence[Grant]) -> str:

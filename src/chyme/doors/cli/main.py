@@ -29,6 +29,7 @@ COMMANDS = {
     "digest": "digest",
     "add": "links",
     "links": "links",
+    "mail": "mail",
     "search": "search",
     "similar": "search",
     "status": "status",

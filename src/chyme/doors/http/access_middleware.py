@@ -48,7 +48,8 @@ HEADERS = {
     "Cache-Control": "no-store",
 }
 SETUP_PATH = "/set-up"
-PUBLIC_PATHS = ("/healthz", "/login", "/invitation", "/api/invitation")
+PUBLIC_PATHS = ("/healthz", "/login", "/invitation", "/api/invitation", "/capture", "/manifest.webmanifest")
+SHARE = "/share"  # where a phone's share menu sends things
 FORWARDED = frozenset(
     {"forwarded", "via", "x-real-ip", "x-client-ip", "x-cluster-client-ip", "true-client-ip", "cf-connecting-ip"}
 )
@@ -130,6 +131,8 @@ class AccessMiddleware:
             return problem_response(
                 403, "this server does not have that name; a request must use a name from the setting hosts"
             )
+        if is_sent_by_system(method, scope["path"], origin, site):
+            origin = None  # "null": no page has sent this
         if not is_allowed_origin(method, scope["scheme"], host, origin, site, headers.get("sec-fetch-mode")):
             return problem_response(403, "another site's page sent this; open chyme itself and do it there")
         forwarded = [address for line in headers.getlist("x-forwarded-for") for address in line.split(",")]
@@ -192,6 +195,11 @@ def retry_after(seconds: float) -> dict[str, str]:
     return {"Retry-After": str(math.ceil(seconds))}
 
 
+def is_sent_by_system(method: str, path: str, origin: str | None, site: str | None) -> bool:
+    """Whether the share menu of a phone sent this: the browser says that no page did, and pages cannot forge that."""
+    return method == "POST" and path.endswith(SHARE) and origin == "null" and site == "none"
+
+
 def _is_public(path: str) -> bool:
     return path in PUBLIC_PATHS or path.startswith("/static/")
 
@@ -209,8 +217,12 @@ def _ask_to_set_up(scope: Scope) -> Response:
 
 
 def _is_for_programs(path: str) -> bool:
-    vault_path = "/" + path.split("/", 3)[3] if path.startswith("/v/") and path.count("/") > 2 else path
-    return vault_path.startswith(FOR_PROGRAMS)
+    return _vault_path(path).startswith(FOR_PROGRAMS)
+
+
+def _vault_path(path: str) -> str:
+    """The path below the vault's own, or the whole of one that names no vault."""
+    return "/" + path.split("/", 3)[3] if path.startswith("/v/") and path.count("/") > 2 else path
 
 
 def _ask_to_sign_in(scope: Scope) -> Response:
@@ -218,6 +230,8 @@ def _ask_to_sign_in(scope: Scope) -> Response:
     query = scope.get("query_string", b"").decode("latin-1")
     address = quote(path, safe="/") + (f"?{query}" if query else "")
     login_address = f"/login?next={quote(address, safe='')}"
+    if scope["method"] == "POST" and _vault_path(path) == SHARE:
+        return RedirectResponse("/capture#lost=1", 303)  # what was shared cannot be kept for later: say so
     if scope["method"] in ("GET", "HEAD") and not _is_for_programs(path):
         return RedirectResponse(login_address, 303)
     return problem_response(401, "show a token, or sign in at /login", {"WWW-Authenticate": "Bearer"})

@@ -26,7 +26,7 @@ from chyme.doors.http.routes.metrics import add_metrics
 from chyme.doors.http.static_files import Static
 from chyme.doors.http.vault_api import create_vault_api
 from chyme.doors.http.vault_router import VaultRouter
-from chyme.doors.page import account, invitation, login, set_up, team
+from chyme.doors.page import account, capture, invitation, login, set_up, team
 from chyme.doors.page.error_pages import add_error_handlers, server_error_response
 from chyme.errors import UsageError
 
@@ -100,6 +100,7 @@ def create_server_api(
     team.add_routes(api, server_vaults, password_hasher)
     account_routes.add_routes(api, server_vaults, password_hasher)
     team_routes.add_routes(api, server_vaults, password_hasher)
+    capture.add_routes(api, server_vaults)
     api.mount("/static", Static())
     body_memory = BodyMemory()
     api.mount("/v", VaultRouter(server_vaults, vault_apis, body_memory))

@@ -15,6 +15,7 @@ from chyme.application.app import App
 from chyme.doors.http.problem_details import RESPONSES, status_of
 from chyme.doors.http.routes import (
     bulk_jobs,
+    captures,
     content,
     digesters,
     digests,
@@ -24,6 +25,7 @@ from chyme.doors.http.routes import (
     files,
     imports,
     links,
+    mail,
     mcp,
     people,
     search,
@@ -33,7 +35,7 @@ from chyme.doors.http.routes import (
     uploads,
     workers,
 )
-from chyme.doors.page import activity, file, trash, vault
+from chyme.doors.page import activity, file, sharing, trash, vault
 from chyme.doors.page import people as people_page
 from chyme.doors.page import settings as settings_page
 from chyme.doors.page import tags as tags_page
@@ -42,10 +44,10 @@ from chyme.errors import ChymeError
 
 # The `add_routes` of each module adds its routes to the HTTP application of an opened vault.
 API = (
-    *(mcp, search, digests, files, content, uploads, imports, links, document_edits, bulk_jobs),
-    *(digesters, tags, people, events, export, spending, settings, workers),
+    *(mcp, search, digests, files, content, uploads, captures, imports, links, document_edits, bulk_jobs),
+    *(digesters, tags, people, events, export, spending, settings, workers, mail),
 )
-PAGES = (vault, file, people_page, tags_page, activity, settings_page, trash)
+PAGES = (vault, file, people_page, tags_page, activity, settings_page, trash, sharing)
 
 
 def create_vault_api(app: App) -> FastAPI:

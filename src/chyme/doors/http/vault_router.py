@@ -23,7 +23,8 @@ from chyme.doors.page.error_pages import server_error_response
 
 WATCH_SECONDS = 1.0  # between two comparisons of the accounts while a stream is open
 EXPIRY_SECONDS = 15.0  # a session or token that expires changes nothing in the database
-UPLOADS = ("/api/upload", "/api/imports")  # written to disk as it arrives, and limited there
+UPLOADS = ("/api/upload", "/api/imports", "/share")  # written to disk as they arrive, and limited there
+ADDING = ("/api/upload", "/api/links", "/api/notes", "/api/capture")  # all that a token with the right to add opens
 
 
 class VaultRouter:
@@ -47,6 +48,9 @@ class VaultRouter:
         if name is None:
             name = route.split("/", 2)[1] if route.startswith("/") else ""
             scope = {**scope, "root_path": f"{scope.get('root_path', '')}/{name}"}
+        if name in self._vault_apis and self._may_add(name, scope):
+            await self._enter(name, scope, receive, send)
+            return
         if name not in scope["state"]["vaults"]:
             if self._only is not None and route in ("", "/") and scope["state"]["visitor"] is not None:
                 await RedirectResponse("/account", 303)(scope, receive, send)
@@ -66,7 +70,8 @@ class VaultRouter:
             await RedirectResponse(f"{scope['root_path']}/", 307)(scope, receive, send)
             return
         assistant = route == "/mcp" or route.startswith("/mcp/")  # it only reads, although it uses POST
-        if scope["method"] not in SAFE_METHODS and not state["may_write"] and not assistant:
+        changes = scope["method"] not in SAFE_METHODS and not assistant
+        if changes and not state["may_write"] and not self._may_add(name, scope):
             await problem_response(403, "you may read this vault, but not change it")(scope, receive, send)
             return
         if route in UPLOADS and scope["method"] == "POST":
@@ -90,6 +95,11 @@ class VaultRouter:
 
     def _accounts_version(self) -> int:
         return self._server_vaults.authenticator.version()
+
+    def _may_add(self, name: str, scope: Scope) -> bool:
+        """Whether this adds to the vault, by a visitor with that right: they need no right to read it."""
+        visitor, adds = scope["state"]["visitor"], scope["method"] == "POST" and _path_below(scope) in ADDING
+        return adds and visitor is not None and self._allowed(visitor, name, Right.ADD)
 
     @staticmethod
     def _sees_closed(state: dict[str, Any]) -> bool:

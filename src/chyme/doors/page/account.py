@@ -91,7 +91,7 @@ def add_routes(api: FastAPI, server_vaults: ServerVaults, password_hasher: Passw
     async def add_token(request: Request) -> Response:
         visitor, form = require_session(request), await form_of(request)
         try:
-            right = Right.WRITE if form.get("right") == Right.WRITE else Right.READ
+            right = next((right for right in (Right.WRITE, Right.ADD) if form.get("right") == right), Right.READ)
             vault = server_vaults.vault_named(form["vault"]) if form.get("vault") else None
             days = _parse_days(form.get("days", ""))
             token = authenticator.tokens.add_own(visitor, form.get("name", ""), right, vault, days)

@@ -20,7 +20,7 @@ DAYS = 30
 JOBS = 8  # unfinished jobs come first
 SHOWN, LOOKED_AT = 25, 200  # lines, and events they are made from: most files have several events
 WORKERS = 100  # rows of the table; `chyme workers` lists all
-Part = Literal["now", "workers", "states", "failures", "jobs", "outdated", "vanished", "models", "lately"]
+Part = Literal["now", "workers", "states", "failures", "jobs", "outdated", "vanished", "models", "mail", "lately"]
 WIDTH, HEIGHT, GAP = 600.0, 96.0, 4.0
 MIN_HEIGHT = 2.0  # the bar of a day with calls is never invisible
 
@@ -35,6 +35,7 @@ def add_routes(api: FastAPI, app: App) -> None:
         "outdated": lambda: {"outdated": app.list_outdated([], [])},
         "vanished": lambda: _vanished_context(app),
         "models": lambda: _models_context(app),
+        "mail": lambda: {"mailbox": app.mailbox.status() if app.mailbox.settings.enabled else None},
         "lately": lambda: {"lately": app.recent_events(LOOKED_AT, SHOWN)},
     }
 

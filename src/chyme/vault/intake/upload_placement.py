@@ -8,13 +8,13 @@ import hashlib
 import os
 import shutil
 import stat
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
 from chyme.core.files.vault_folder import FOLDER_ITSELF, encode_path
-from chyme.errors import UsageError
+from chyme.errors import DiskFull, UsageError, VaultError
 from chyme.vault.file_names import numbered_name
 from chyme.vault.intake.new_files import MODE, is_taken, move_into_place, open_folder
 from chyme.vault.open_vault import OpenVault
@@ -64,6 +64,17 @@ def explain_write_error(error: OSError) -> str:
     if error.errno in FULL:
         return "there is no room left on the disk; make room and send it again"
     return f"no file can be written there ({error.strerror}); see who may write in the vault's folder"
+
+
+@contextlib.contextmanager
+def explain_disk_errors(vault: OpenVault) -> Iterator[None]:
+    """Turn an error of the disk into one that says what to do; a missing vault is said to be missing."""
+    try:
+        yield
+    except OSError as error:
+        vault.database.presence.require()
+        kind = DiskFull if error.errno in FULL else VaultError
+        raise kind(f"{vault.folder.root.name}: {explain_write_error(error)}") from error
 
 
 def _place_in_folder(

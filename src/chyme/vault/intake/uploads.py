@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import logging
 import os
-from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -19,7 +17,8 @@ from chyme.core.files.vault_folder import decode_path
 from chyme.errors import DiskFull, UsageError, VaultError
 from chyme.vault.file_names import decode_name, safe_file_name, safe_folder_name, split_path
 from chyme.vault.intake.new_files import MAX_FOLDER_BYTES, MODE, folder_parts
-from chyme.vault.intake.upload_placement import FULL, StagedFile, UploadResult, explain_write_error, place_uploads
+from chyme.vault.intake.upload_limits import UploadTooLarge
+from chyme.vault.intake.upload_placement import StagedFile, UploadResult, explain_disk_errors, place_uploads
 from chyme.vault.open_vault import OpenVault
 from chyme.vault.safe_move import NEW_FILE
 
@@ -34,7 +33,13 @@ class UploadReceiver:
     Nothing is in the vault before `finish`: an aborted request leaves nothing behind.
     """
 
-    def __init__(self, vault: OpenVault, folder: str, boundary: bytes, length: int | None) -> None:
+    def __init__(
+        self, vault: OpenVault, folder: str, boundary: bytes, length: int | None, *, field_bytes: int = 0
+    ) -> None:
+        """`field_bytes`: how much of the parts without a file is kept in `fields`; more is refused."""
+        self.fields: dict[str, str] = {}
+        self._field_bytes = field_bytes
+        self._field: tuple[str, bytearray] | None = None  # name and value of the one being read
         self._vault = vault
         self._folder = folder_parts(vault, folder)
         self._limits = vault.upload_limits
@@ -50,7 +55,7 @@ class UploadReceiver:
         self._complete = False
         self._stack = ExitStack()
         vault.database.presence.require()  # otherwise a new folder would be made in place of a missing vault
-        with _explain_disk_errors(vault):
+        with explain_disk_errors(vault):
             self._staging: Path = self._stack.enter_context(vault.staging.temporary_folder())
         try:
             self._check_disk(length or 0)
@@ -83,19 +88,23 @@ class UploadReceiver:
         self._size += len(data)
         self._limits.check_size(self._size)
         try:
-            with _explain_disk_errors(self._vault):
+            with explain_disk_errors(self._vault):
                 self._check_disk(0)
                 self._parser.write(data)
         except FormParserError as error:
             raise UsageError("the body is broken; send multipart/form-data as browsers do") from error
 
+    @property
+    def has_files(self) -> bool:
+        """Whether any file has come."""
+        return bool(self._results)
+
     def finish(self) -> list[UploadResult]:
         """Move all files into the vault. Raises UsageError if the body is incomplete, or no file could be stored."""
-        if not self._complete:
-            raise UsageError("the body ends in the middle; send it again")
+        self.require_complete()
         if not self._results:
             raise UsageError("there is no file in the body; send each in a part with a filename")
-        with _explain_disk_errors(self._vault):
+        with explain_disk_errors(self._vault):
             staged = [result for result in self._results if isinstance(result, StagedFile)]
             placed = place_uploads(self._vault, self._staging, staged)
             results = [next(placed) if isinstance(result, StagedFile) else result for result in self._results]
@@ -105,6 +114,11 @@ class UploadReceiver:
             raise (VaultError if failure.disk_problem else UsageError)(failure.problem or "nothing could be taken")
         self._vault.schedule_check([decode_path(result.path) for result in results if result.path and result.created])
         return results
+
+    def require_complete(self) -> None:
+        """Raise UsageError unless the whole body has come."""
+        if not self._complete:
+            raise UsageError("the body ends in the middle; send it again")
 
     def close(self) -> None:
         """Remove what was not moved into the vault."""
@@ -122,10 +136,12 @@ class UploadReceiver:
         self._header = (bytearray(), bytearray())
 
     def _begin_file(self) -> None:
-        """Start a file; parts without a file name are ignored."""
+        """Start a file, or a field where those are wanted; other parts without a file name are ignored."""
         _, options = parse_options_header(self._headers.get(b"content-disposition"))
         name = decode_name(options.get(b"filename", b""))
         if not name:
+            if self._field_bytes and b"filename" not in options:
+                self._field = decode_name(options.get(b"name", b""))[:100], bytearray()
             return
         self._limits.check_files(len(self._results) + 1)
         shown_name = name[:255]
@@ -154,6 +170,11 @@ class UploadReceiver:
             piece = memoryview(data)[start:end]
             self._stream.write(piece)
             self._hash.update(piece)
+        elif self._field is not None:
+            self._field_bytes -= end - start
+            if self._field_bytes <= 0:
+                raise UploadTooLarge("the text is too long; send it as a file")
+            self._field[1].extend(data[start:end])
 
     def _end_part(self) -> None:
         if self._current is not None and self._stream is not None:
@@ -162,20 +183,13 @@ class UploadReceiver:
             os.fsync(self._stream.fileno())
             self._stream.close()
             self._results.append(replace(self._current, size=size, hash=self._hash.hexdigest()))
-        self._current = self._stream = None
+        elif self._field is not None:
+            name, value = self._field
+            self.fields.setdefault(name, value.decode("utf-8", "replace"))
+        self._current = self._stream = self._field = None
 
     def _end_body(self) -> None:
         self._complete = True
 
     def _check_disk(self, expected: int) -> None:
         self._limits.check_disk(self._staging, expected, self._vault.folder.root.name)
-
-
-@contextlib.contextmanager
-def _explain_disk_errors(vault: OpenVault) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        vault.database.presence.require()
-        kind = DiskFull if error.errno in FULL else VaultError
-        raise kind(f"{vault.folder.root.name}: {explain_write_error(error)}") from error

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import click
 
 from chyme.doors.cli.vault_options import open_vault, print_json, printable, vault_options
+from chyme.errors import UsageError
 from chyme.vault.intake.links import add_links
 from chyme.vault.intake.text_links import FOLDER, keep_links, links_of
+from chyme.vault.intake.url_normalisation import address_of
 
 
 @click.command()
@@ -49,26 +50,54 @@ def links(path: str, keep: bool, urls: tuple[str, ...], folder: str, vault: Path
 @click.option("--name", help="What the file is called; else it is named after the address.")
 @click.option("--folder", default="", help="The folder of the vault it is put into, made where it is missing.")
 @vault_options
-def add(urls: tuple[str, ...], name: str | None, folder: str, vault: Path | None, as_json: bool) -> None:
-    """Put links into the vault, to be crawled with the next digestion; - reads them from standard input, one a line."""
+@click.pass_context
+def add(
+    ctx: click.Context, urls: tuple[str, ...], name: str | None, folder: str, vault: Path | None, as_json: bool
+) -> None:
+    """Put links into the vault, to be crawled with the next digestion; - reads them from standard input, one a line.
+
+    Lines of standard input that are no address are reported with their numbers, and the rest is added.
+    """
     is_given = vault is not None or bool(os.environ.get("CHYME_VAULT"))
+    addresses, bad_lines = _read_addresses(urls)
     with open_vault(vault, create=is_given) as app:
         target = app.vault.relative(folder) if folder else ""
-        links = add_links(app.open_vault, list(_read_urls(urls)), name, target)
+        links = add_links(app.open_vault, addresses, name, target) if addresses or not bad_lines else []
     if as_json:
-        print_json({"links": [{"url": link.url, "path": link.path, "created": link.created} for link in links]})
-        return
-    for link in links:
-        click.echo(f"{'added' if link.created else 'already there:'} {printable(link.path)}")
-    if any(link.created for link in links):
-        click.echo("'chyme digest' or a running 'chyme serve' fetches what is new")
+        added = [{"url": link.url, "path": link.path, "created": link.created} for link in links]
+        print_json({"links": added, "problems": [asdict(line) for line in bad_lines]})
+    else:
+        for link in links:
+            click.echo(f"{'added' if link.created else 'already there:'} {printable(link.path)}")
+        for line in bad_lines:
+            click.echo(f"chyme: line {line.line}: {printable(line.problem)}", err=True)
+        if any(link.created for link in links):
+            click.echo("'chyme digest' or a running 'chyme serve' fetches what is new")
+    ctx.exit(1 if bad_lines else 0)
 
 
-def _read_urls(urls: tuple[str, ...]) -> Iterator[str]:
+@dataclass(frozen=True, slots=True)
+class BadLine:
+    """A line of standard input that is no address."""
+
+    line: int
+    problem: str
+
+
+def _read_addresses(urls: tuple[str, ...]) -> tuple[list[str], list[BadLine]]:
+    """Return the addresses given, those of standard input in place of `-`, and the lines there that are none."""
+    addresses: list[str] = []
+    bad_lines: list[BadLine] = []
     for url in urls:
         if url != "-":
-            yield url
+            addresses.append(url)
             continue
-        for line in click.open_file("-", encoding="utf-8", errors="surrogateescape"):
-            if line.strip() and not line.lstrip().startswith("#"):
-                yield line
+        lines = click.open_file("-", encoding="utf-8", errors="surrogateescape")
+        for number, line in enumerate(lines, 1):
+            if not line.strip() or line.lstrip().startswith("#"):
+                continue
+            try:
+                addresses.append(address_of(line))
+            except UsageError as error:
+                bad_lines.append(BadLine(number, str(error)))
+    return addresses, bad_lines

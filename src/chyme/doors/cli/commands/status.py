@@ -34,6 +34,7 @@ def status(ctx: click.Context, vault: Path | None, as_json: bool) -> None:
             **app.documents.status(),
             "search": app.search_index.status(),
             "workers": workers,
+            "mailbox": app.mailbox.status().as_json() if app.mailbox.settings.enabled else None,
             "damaged": str(damaged) if damaged is not None else None,
         }
         failed = app.documents.failures()
@@ -56,6 +57,8 @@ def status(ctx: click.Context, vault: Path | None, as_json: bool) -> None:
         click.echo(line)
     if workers_line is not None:
         click.echo(f"workers: {printable(workers_line)}")
+    if report["mailbox"] is not None:
+        click.echo(f"mailbox: {printable(report['mailbox']['summary'])}")
     for work in report["work"]:
         click.echo(f"at work: {printable(work['path'])}, {work['digester']}, {work['fraction']:.0%}")
     for line in format_failures(failed):

@@ -32,16 +32,26 @@ def list_(options: GroupOptions) -> None:
 @click.argument("name")
 @click.option("--only", type=click.Path(path_type=Path, file_okay=False), metavar="VAULT", help="Only this vault.")
 @click.option("--read-only", is_flag=True, help="Reading only, no changes.")
+@click.option("--add-only", is_flag=True, help="Adding only: links, notes and files, without reading anything.")
 @click.option("--expires", type=click.IntRange(1, LONGEST_LIFE), metavar="DAYS", help="It ends after so many days.")
 @click.option("--user", help="Whose it is: it never opens more than they may, and goes with them.")
 @group_options
 def add(
-    options: GroupOptions, name: str, only: Path | None, read_only: bool, expires: int | None, user: str | None
+    options: GroupOptions,
+    name: str,
+    only: Path | None,
+    read_only: bool,
+    add_only: bool,
+    expires: int | None,
+    user: str | None,
 ) -> None:
     """Make a token called NAME. It is shown this once."""
+    if read_only and add_only:
+        raise UsageError("--read-only and --add-only exclude each other; a token with both could do nothing")
+    right = Right.READ if read_only else Right.ADD if add_only else Right.WRITE
     vault = vault_at(only) if only is not None else None
     with open_accounts_of(options) as authenticator:
-        created = authenticator.tokens.add(name, Right.READ if read_only else Right.WRITE, vault, user, expires)
+        created = authenticator.tokens.add(name, right, vault, user, expires)
         owners = authenticator.tokens.owners()
     if options.as_json:
         print_json({"token": _token_json(created.token, owners), "secret": created.secret})

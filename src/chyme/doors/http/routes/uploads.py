@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
+from functools import partial
 from typing import Annotated, Any, TypeVar
 
 import anyio
@@ -23,6 +24,7 @@ from chyme.vault.intake.upload_placement import UploadResult
 from chyme.vault.intake.uploads import UploadReceiver
 
 T = TypeVar("T")
+R = TypeVar("R")
 Url = Annotated[str, Field(max_length=10_000)]
 Folder = Annotated[str, Field(max_length=4096)]
 
@@ -101,9 +103,6 @@ class AllUploaded(BaseModel):
 def add_routes(api: FastAPI, app: App) -> None:
     writers = CapacityLimiter(WRITERS)
 
-    async def in_thread(work: Callable[[], T]) -> T:
-        return await to_thread.run_sync(work, limiter=writers)
-
     @api.post(
         "/api/upload",
         status_code=201,
@@ -113,22 +112,9 @@ def add_routes(api: FastAPI, app: App) -> None:
     )
     async def upload(request: Request, folder: Annotated[str, Query(max_length=4096)] = "") -> Response:
         """Add files to a folder of the vault, streamed; no file is ever overwritten."""
-        boundary, length = _parse_boundary(request), parse_length(request)
-        try:
-            receiver = await in_thread(lambda: UploadReceiver(app.open_vault, folder, boundary, length))
-            try:
-                async for piece in read_pieces(request):
-                    await in_thread(lambda piece=piece: receiver.feed(piece))  # type: ignore[misc]
-                results = await in_thread(receiver.finish)
-            finally:
-                with anyio.CancelScope(shield=True):
-                    await in_thread(receiver.close)
-        except UploadTooLarge as error:
-            raise HTTPException(413, str(error)) from error
-        except ClientDisconnect:
-            raise UsageError("the upload broke off; nothing of it was kept") from None
-        except TimeoutError:
-            raise HTTPException(408, f"nothing came for {PATIENCE:g} seconds; send it again") from None
+        results = await receive_upload(
+            request, writers, partial(UploadReceiver, app.open_vault, folder), UploadReceiver.finish
+        )
         created = any(result.created for result in results)
         return JSONResponse({"files": [_upload_json(result) for result in results]}, 201 if created else 200)
 
@@ -152,6 +138,35 @@ def add_routes(api: FastAPI, app: App) -> None:
     def note(new: NewNote) -> AddedNote:
         """Write a note into the vault, as a Markdown file."""
         return AddedNote(path=add_note(app.open_vault, new.text, new.title or "", new.folder))
+
+
+async def receive_upload(
+    request: Request,
+    writers: CapacityLimiter,
+    begin: Callable[[bytes, int | None], UploadReceiver],
+    finish: Callable[[UploadReceiver], T],
+) -> T:
+    """Stream a body of several parts to disk, in threads; `finish` moves it into the vault."""
+    boundary, length = _parse_boundary(request), parse_length(request)
+
+    async def in_thread(work: Callable[[], R]) -> R:
+        return await to_thread.run_sync(work, limiter=writers)
+
+    try:
+        receiver = await in_thread(lambda: begin(boundary, length))
+        try:
+            async for piece in read_pieces(request):
+                await in_thread(lambda piece=piece: receiver.feed(piece))  # type: ignore[misc]
+            return await in_thread(lambda: finish(receiver))
+        finally:
+            with anyio.CancelScope(shield=True):
+                await in_thread(receiver.close)
+    except UploadTooLarge as error:
+        raise HTTPException(413, str(error)) from error
+    except ClientDisconnect:
+        raise UsageError("the upload broke off; nothing of it was kept") from None
+    except TimeoutError:
+        raise HTTPException(408, f"nothing came for {PATIENCE:g} seconds; send it again") from None
 
 
 def _parse_boundary(request: Request) -> bytes:

@@ -1,0 +1,1 @@
+"""SQL about the messages of the mailbox."""
