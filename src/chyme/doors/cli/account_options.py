@@ -38,7 +38,7 @@ def parse_access(arguments: Sequence[str]) -> list[tuple[tuple[str, str], Right]
     access = []
     for argument in arguments:
         folder, colon, right = argument.rpartition(":")
-        if not colon or right not in tuple(Right):
+        if not colon or right not in (Right.READ, Right.WRITE):
             folder, right = argument, Right.WRITE
         access.append((vault_at(Path(folder)), Right(right)))
     return access

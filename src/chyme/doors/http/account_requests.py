@@ -94,7 +94,7 @@ def parse_right(text: str | None) -> Right | None:
     """Parse `read` or `write`; nothing or `none` is no right."""
     if not text or text == "none":
         return None
-    if text not in tuple(Right):
+    if text not in (Right.READ, Right.WRITE):
         raise UsageError(f"{text[:20]!r} is no right; there are read and write")
     return Right(text)
 

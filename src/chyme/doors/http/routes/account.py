@@ -17,6 +17,7 @@ from chyme.doors.http.request_bodies import RequestBody
 from chyme.errors import NotFound
 
 RightName = Literal["read", "write"]
+TokenRightName = Literal["read", "write", "add"]  # only tokens may be for adding alone
 Number = Annotated[int, Path(ge=1, le=2**63 - 1)]
 
 
@@ -60,7 +61,7 @@ class TokenEntry(BaseModel):
     number: int
     name: str
     user: str | None
-    right: RightName
+    right: TokenRightName
     vault: str | None
     created_at: str
     last_used_at: str | None
@@ -99,7 +100,7 @@ class PasswordChange(RequestBody):
 
 class TokenRequest(RequestBody):
     name: str
-    right: RightName = "read"
+    right: TokenRightName = "read"
     vault: str | None = None
     days: int | None = None
 
