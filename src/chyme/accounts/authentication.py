@@ -18,6 +18,7 @@ from chyme.accounts.tables.server_database import ServerDatabase
 from chyme.accounts.tables.sessions import Session
 from chyme.accounts.tables.tokens import Token
 from chyme.accounts.users import Accounts, rights_of
+from chyme.core.user_reference import UserReference
 from chyme.model import iso
 
 LAST_USED_INTERVAL = timedelta(minutes=1)
@@ -35,6 +36,7 @@ class Authenticator:
         self.tokens = ApiTokens(self._database, now)
         self.wrong_passwords = LoginThrottle(WRONG_PASSWORDS, now)
         self.wrong_tokens = LoginThrottle(WRONG_TOKENS, now)
+        self.wrong_links = LoginThrottle(WRONG_TOKENS, now)  # of shared files and feeds
 
     @property
     def path(self) -> Path:
@@ -75,6 +77,14 @@ class Authenticator:
             self._database.submit(lambda db: sessions.mark_seen(db, session.id, iso(now)))
         return _session_visitor(db, session)
 
+    def may_still(self, user: UserReference, vault: str, right: Right) -> bool:
+        """Whether a user has this right to the vault with this identity, as of now."""
+        db = self._database.read()
+        found = users.by_id(db, user.id) if db is not None else None
+        if db is None or found is None or found.name != user.name:
+            return False
+        return rights_of(db, found).allow(vault, right)
+
     def refresh(self, visitor: Visitor) -> Visitor | None:
         """The same visitor as of now: rights may have changed, the session or token may be invalid."""
         db, now = self._database.read(), iso(self._now())
@@ -92,15 +102,20 @@ class Authenticator:
 
 def _session_visitor(db: Connection, session: Session) -> Visitor | None:
     user = users.by_id(db, session.user_id)
-    return Visitor(user.name, (rights_of(db, user),), user.id, session_id=session.id) if user is not None else None
+    if user is None:
+        return None
+    reference = UserReference(user.id, user.name)
+    return Visitor(user.name, (rights_of(db, user),), user.id, session_id=session.id, user=reference)
 
 
 def _token_visitor(db: Connection, token: Token) -> Visitor | None:
     right = Right(token.right)
     rights = [Rights(right) if token.vault is None else Rights(vaults={token.vault: right})]
+    reference = None
     if token.user_id is not None:
         owner = users.by_id(db, token.user_id)
         if owner is None:
             return None
         rights.append(rights_of(db, owner))
-    return Visitor(token.name, tuple(rights), token.user_id, token_id=token.id)
+        reference = UserReference(owner.id, owner.name)
+    return Visitor(token.name, tuple(rights), token.user_id, token_id=token.id, user=reference)

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
 
+from chyme.core.user_reference import UserReference
+
 
 class Right(StrEnum):
     """A right to a vault; write includes read."""
@@ -39,6 +41,7 @@ class Visitor:
     user_id: int | None = None
     session_id: int | None = None
     token_id: int | None = None
+    user: UserReference | None = None  # who signed in, or whose token it is
 
     @property
     def account(self) -> str:

@@ -47,6 +47,7 @@ HEADERS = {
     "Cache-Control": "no-store",
 }
 PUBLIC_PATHS = ("/healthz", "/login")
+PUBLIC_FOLDERS = ("/static/", "/s/", "/feeds/")  # shared files and feeds: their addresses hold a secret
 FORWARDED = frozenset(
     {"forwarded", "via", "x-real-ip", "x-client-ip", "x-cluster-client-ip", "true-client-ip", "cf-connecting-ip"}
 )
@@ -184,7 +185,7 @@ def retry_after(seconds: float) -> dict[str, str]:
 
 
 def _is_public(path: str) -> bool:
-    return path in PUBLIC_PATHS or path.startswith("/static/")
+    return path in PUBLIC_PATHS or path.startswith(PUBLIC_FOLDERS)
 
 
 def _ask_to_sign_in(scope: Scope) -> Response:

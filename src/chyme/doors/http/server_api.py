@@ -18,11 +18,12 @@ from chyme.doors.http.problem_details import RESPONSES
 from chyme.doors.http.request_bodies import BodyMemory
 from chyme.doors.http.request_log import RequestLog
 from chyme.doors.http.request_origin import parse_networks
+from chyme.doors.http.routes import feeds
 from chyme.doors.http.routes.metrics import add_metrics
 from chyme.doors.http.static_files import Static
 from chyme.doors.http.vault_api import create_vault_api
 from chyme.doors.http.vault_router import VaultRouter
-from chyme.doors.page import account, login
+from chyme.doors.page import account, login, shared_files
 from chyme.doors.page.error_pages import add_error_handlers, server_error_response
 from chyme.errors import UsageError
 
@@ -82,6 +83,8 @@ def create_server_api(server_vaults: ServerVaults, prepare: Callable[[FastAPI], 
     password_hasher = login.PasswordHasher()
     login.add_routes(api, server_vaults, password_hasher)
     account.add_routes(api, server_vaults, password_hasher)
+    shared_files.add_routes(api, server_vaults)
+    feeds.add_routes(api, server_vaults)
     api.mount("/static", Static())
     body_memory = BodyMemory()
     api.mount("/v", VaultRouter(server_vaults, vault_apis, body_memory))

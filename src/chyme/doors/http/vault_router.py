@@ -19,6 +19,7 @@ from chyme.doors.http.request_origin import SAFE_METHODS
 from chyme.doors.page.error_pages import server_error_response
 
 UPLOAD = "/api/upload"  # written to disk as it arrives, and limited there
+SAVED_SEARCHES = "/api/searches"  # belong to whoever is signed in, also to those who may only read
 
 
 class VaultRouter:
@@ -61,7 +62,7 @@ class VaultRouter:
             await RedirectResponse(f"{scope['root_path']}/", 307)(scope, receive, send)
             return
         assistant = route == "/mcp" or route.startswith("/mcp/")  # it only reads, although it uses POST
-        if scope["method"] not in SAFE_METHODS and not state["may_write"] and not assistant:
+        if scope["method"] not in SAFE_METHODS and not (state["may_write"] or assistant or _is_own(state, route)):
             await problem_response(403, "you may read this vault, but not change it")(scope, receive, send)
             return
         if route == UPLOAD:
@@ -102,6 +103,13 @@ def _path_below(scope: Scope) -> str:
     """Return the path without the prefix it is mounted at."""
     path, root = str(scope["path"]), str(scope.get("root_path", ""))
     return path.removeprefix(root) if path == root or path.startswith(f"{root}/") else path
+
+
+def _is_own(state: dict[str, Any], route: str) -> bool:
+    """Whether a request changes only what belongs to a user who has signed in. A token never does more than it says."""
+    visitor = state["visitor"]
+    signed_in = visitor is not None and visitor.session_id is not None
+    return signed_in and (route == SAVED_SEARCHES or route.startswith(f"{SAVED_SEARCHES}/"))
 
 
 class _Stream:
