@@ -17,8 +17,9 @@ from chyme.accounts.tables import sessions, tokens, users
 from chyme.accounts.tables.server_database import ServerDatabase
 from chyme.accounts.tables.sessions import Session
 from chyme.accounts.tables.tokens import Token
-from chyme.accounts.users import Accounts, rights_of
+from chyme.accounts.users import Accounts, fold_name, rights_of
 from chyme.core.user_reference import UserReference
+from chyme.errors import UsageError
 from chyme.model import iso
 
 LAST_USED_INTERVAL = timedelta(minutes=1)
@@ -76,6 +77,14 @@ class Authenticator:
         if now - datetime.fromisoformat(session.seen_at) >= LAST_USED_INTERVAL:
             self._database.submit(lambda db: sessions.mark_seen(db, session.id, iso(now)))
         return _session_visitor(db, session)
+
+    def find_user(self, name: str) -> UserReference:
+        """The user with this name, as vaults refer to them; UsageError if there is none."""
+        db = self._database.read()
+        user = users.by_folded(db, fold_name(name)) if db is not None else None
+        if user is None:
+            raise UsageError(f"there is no user {name!r}; 'chyme users list' shows all users")
+        return UserReference(user.id, user.name)
 
     def may_still(self, user: UserReference, vault: str, right: Right) -> bool:
         """Whether a user has this right to the vault with this identity, as of now."""

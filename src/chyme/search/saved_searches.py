@@ -217,6 +217,23 @@ class SavedSearches:
         ]
 
 
+def search_json(saved: SavedSearch, new: int) -> dict[str, object]:
+    """The JSON that the command line and HTTP promise."""
+    return {
+        "id": saved.id,
+        "name": saved.name,
+        "query": saved.query,
+        "mode": saved.mode,
+        "created_at": saved.created_at,
+        "seen_at": saved.seen_at,
+        "newest": saved.newest,
+        "new": new,
+        "feed": saved.has_feed,
+        "feed_made_at": saved.feed_made_at,
+        "feed_read_at": saved.feed_read_at,
+    }
+
+
 def _require(db: Connection, search_id: int, user: UserReference | None) -> SavedSearchRow:
     row = table.by_id(db, search_id, user)
     if row is None:

@@ -173,6 +173,23 @@ class ShareLinks:
         )
 
 
+def share_json(share: Share) -> dict[str, object]:
+    """The JSON that the command line and HTTP promise."""
+    return {
+        "id": share.id,
+        "label": share.label,
+        "by": share.user.name if share.user else None,
+        "private": share.private,
+        "created_at": share.created_at,
+        "expires_at": share.expires_at,
+        "state": share.state,
+        "opens": share.opens,
+        "last_opened_at": share.last_opened_at,
+        "files": len(share.paths),
+        "paths": list(share.paths),
+    }
+
+
 def _paths(db: Connection, share_id: int) -> tuple[str | None, ...]:
     ids = shares.file_ids(db, share_id)
     by_id = {

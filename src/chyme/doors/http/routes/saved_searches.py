@@ -11,7 +11,7 @@ from chyme.application.app import App
 from chyme.doors.http.address_of_server import server_address, user_of
 from chyme.doors.http.request_bodies import RequestBody
 from chyme.search.query.parser import LONGEST_QUESTION
-from chyme.search.saved_searches import MAX_NAME, SavedSearch
+from chyme.search.saved_searches import MAX_NAME, SavedSearch, search_json
 
 Number = Annotated[int, Path(ge=1, le=2**63 - 1)]
 Name = Annotated[str, Field(min_length=1, max_length=MAX_NAME)]
@@ -148,20 +148,3 @@ def add_routes(api: FastAPI, app: App) -> None:
 
 def _response(app: App, saved: SavedSearch) -> OneSearch:
     return OneSearch.model_validate(search_json(saved, app.saved_searches.count_new(saved)))
-
-
-def search_json(saved: SavedSearch, new: int) -> dict[str, object]:
-    """Return a saved search as HTTP and the command line show it."""
-    return {
-        "id": saved.id,
-        "name": saved.name,
-        "query": saved.query,
-        "mode": saved.mode,
-        "created_at": saved.created_at,
-        "seen_at": saved.seen_at,
-        "newest": saved.newest,
-        "new": new,
-        "feed": saved.has_feed,
-        "feed_made_at": saved.feed_made_at,
-        "feed_read_at": saved.feed_read_at,
-    }

@@ -10,7 +10,15 @@ from pydantic import BaseModel, Field, StrictBool
 from chyme.application.app import App
 from chyme.doors.http.address_of_server import server_address, user_of
 from chyme.doors.http.request_bodies import RequestBody
-from chyme.sharing.share_links import DEFAULT_DAYS, MAX_DAYS, MAX_FILES, MAX_LABEL, PrivateFilesChosen, Share
+from chyme.sharing.share_links import (
+    DEFAULT_DAYS,
+    MAX_DAYS,
+    MAX_FILES,
+    MAX_LABEL,
+    PrivateFilesChosen,
+    Share,
+    share_json,
+)
 
 Number = Annotated[int, Path(ge=1, le=2**63 - 1)]
 
@@ -94,20 +102,3 @@ def require_sharer(request: Request) -> None:
 def share_response(share: Share) -> OneShare:
     """Return a link as HTTP shows it."""
     return OneShare.model_validate(share_json(share))
-
-
-def share_json(share: Share) -> dict[str, object]:
-    """Return a link as HTTP and the command line show it."""
-    return {
-        "id": share.id,
-        "label": share.label,
-        "by": share.user.name if share.user else None,
-        "private": share.private,
-        "created_at": share.created_at,
-        "expires_at": share.expires_at,
-        "state": share.state,
-        "opens": share.opens,
-        "last_opened_at": share.last_opened_at,
-        "files": len(share.paths),
-        "paths": list(share.paths),
-    }
