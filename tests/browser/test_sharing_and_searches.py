@@ -13,7 +13,12 @@ from visiting import House, check_a11y, eventually, layout_shift, served
 
 pytestmark = pytest.mark.slow
 
-NOTE = "# The boathouse\n\nThe key hangs behind the third oar. <script>alert(1)</script> [a page](https://example.org/)\n\nAnd [another](https://example.com/) of them.\n"
+NOTE = """# The boathouse
+
+The key hangs behind the third oar. <script>alert(1)</script> [a page](https://example.org/)
+
+And [another](https://example.com/) of them.
+"""
 
 
 def fill(chyme: RunningChyme) -> None:

@@ -1,4 +1,4 @@
-"""What happens to links, feeds and arrivals when a vault is upgraded, backed up and restored, and what a link refuses."""
+"""Links, feeds and arrivals of a vault that is upgraded, backed up and restored; what a link refuses."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_what_a_link_refuses(app: App) -> None:
     with pytest.raises(UsageError, match="at most"):
         app.shares.add(range(1, MAX_FILES + 2))
     (app.vault.root / ".chymeprivate").write_text("bank/\n")
-    with pytest.raises(PrivateFilesChosen, match="letter.txt"):
+    with pytest.raises(PrivateFilesChosen, match=r"letter\.txt"):
         app.shares.add([file.id])
     assert app.shares.list_all() == []
     with pytest.raises(NotFound):

@@ -9,7 +9,7 @@ import click
 from chyme.doors.cli.formatting import format_count
 from chyme.doors.cli.vault_options import open_vault, print_json, printable, vault_options
 from chyme.errors import UsageError
-from chyme.sharing.share_links import DEFAULT_DAYS, MAX_DAYS, Share, share_json
+from chyme.sharing.share_links import DEFAULT_DAYS, MAX_DAYS, PrivateFilesChosen, Share, share_json
 
 _STATES = {"open": "open", "expired": "expired", "ended": "ended", "restored": "ended by a restore"}
 
@@ -53,7 +53,10 @@ def share(
         raise UsageError("--server is the address of your server, such as https://chyme.example.org")
     with open_vault(vault) as app:
         chosen = app.select_files([app.vault.relative(path) for path in paths], query)
-        made = app.shares.add(chosen, days=days, label=label, private=private)
+        try:
+            made = app.shares.add(chosen, days=days, label=label, private=private)
+        except PrivateFilesChosen as error:
+            raise UsageError(f"{error} (--private)") from error
     address = f"{server.rstrip('/')}/s/{made.secret}"
     if as_json:
         print_json({"share": share_json(made.share), "address": address})
