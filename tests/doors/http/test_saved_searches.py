@@ -72,7 +72,7 @@ def new_paths(http: TestClient, number: int = 1) -> list[str]:
 def feed_of(http: TestClient, number: int = 1) -> str:
     made = http.post(f"/v/photos/api/searches/{number}/feed")
     assert made.status_code == 201, made.text
-    return urlsplit(made.json()["address"]).path
+    return urlsplit(str(made.json()["address"])).path
 
 
 def test_what_arrives_after_a_search_was_saved_is_new_until_it_is_seen(http: TestClient, photos: App) -> None:

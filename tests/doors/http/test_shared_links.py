@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from described_vault import file_at, put
+from described_vault import complete, file_at, put
 from fastapi.routing import APIRoute
 from fastapi.testclient import TestClient
 from two_vaults import ORIGIN, add_people, answers_of, sign_in, stranger, two_vaults
@@ -25,10 +25,12 @@ from chyme.core.clock import now
 from chyme.core.store import artifacts, digests
 from chyme.doors.http.server_api import create_server_api
 from chyme.doors.http.vault_api import create_vault_api
-from chyme.model import iso
+from chyme.model import Segment, Transcript, iso
+from chyme.speech.transcripts import json_format
 
 pytestmark = pytest.mark.slow
 
+SAMPLES = Path(__file__).parents[2] / "samples"
 JPEG = b"\xff\xd8\xffa small picture"
 PUBLIC = ("/healthz", "/login", "/logout", "/static", "/s/", "/feeds/")
 VALUES = {
@@ -55,7 +57,7 @@ def share(house: ServerVaults, *paths: str, vault: str = "photos", who: str = "A
         f"/v/{vault}/api/shares", json={"paths": list(paths), **more}, headers=ORIGIN
     )
     assert made.status_code == 201, made.text
-    return urlsplit(made.json()["address"]).path
+    return urlsplit(str(made.json()["address"])).path
 
 
 def secret_of(address: str) -> str:
@@ -126,6 +128,21 @@ def test_several_files_are_listed_and_each_has_its_page(house: ServerVaults, pho
     assert "the second" in http.get(f"{address}/2").text
     for number in ("0", "3", "-1", "1e1", "١", "99999999999999999999"):
         assert http.get(f"{address}/{number}").status_code == 404, number
+
+
+def test_a_recording_is_shared_with_what_is_said_in_it(house: ServerVaults, photos: App) -> None:
+    file = put(photos, "talk.wav", (SAMPLES / "media" / "song.wav").read_bytes())
+    said = (Segment(0.0, 1.0, "The pelican is <here>.", "speaker-1"), Segment(1.0, 2.0, "Where?", "speaker-2"))
+    complete(photos, file, "speech-recognition", json_format.as_json(Transcript("en", "ear", 2.0, said)))
+    http = stranger(answers_of(house))
+    address = share(house, "talk.wav")
+    shown = http.get(address).text
+    assert "The pelican is &lt;here&gt;." in shown and f'src="{address}/1/file"' in shown
+    assert 'data-at="1.0"' in shown and "/people/" not in shown
+    subtitles = http.get(f"{address}/1/subtitles.vtt")
+    assert subtitles.headers["content-type"].startswith("text/vtt") and "Where?" in subtitles.text
+    assert subtitles.headers["cache-control"] == "private, no-store"
+    assert http.get(f"{address}/1/file", headers={"Range": "bytes=0-3"}).content == b"RIFF"
 
 
 def test_a_link_to_a_search_shows_what_it_found_when_it_was_made(house: ServerVaults, photos: App) -> None:
