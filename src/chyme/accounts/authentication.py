@@ -18,7 +18,9 @@ from chyme.accounts.tables import sessions, tokens, users
 from chyme.accounts.tables.server_database import ServerDatabase
 from chyme.accounts.tables.sessions import Session
 from chyme.accounts.tables.tokens import Token
-from chyme.accounts.users import Accounts, rights_of
+from chyme.accounts.users import Accounts, fold_name, rights_of
+from chyme.core.user_reference import UserReference
+from chyme.errors import UsageError
 from chyme.model import iso
 
 LAST_USED_INTERVAL = timedelta(minutes=1)
@@ -39,6 +41,7 @@ class Authenticator:
         self.invitations = Invitations(self._database, now)
         self.wrong_codes = LoginThrottle(WRONG_CODES, now)
         self.wrong_tokens = LoginThrottle(WRONG_TOKENS, now)
+        self.wrong_links = LoginThrottle(WRONG_TOKENS, now)  # of shared files and feeds
 
     @property
     def path(self) -> Path:
@@ -79,6 +82,22 @@ class Authenticator:
             self._database.submit(lambda db: _mark_session_used(db, session, iso(now), address))
         return _session_visitor(db, session)
 
+    def find_user(self, name: str) -> UserReference:
+        """The user with this name, as vaults refer to them; UsageError if there is none."""
+        db = self._database.read()
+        user = users.by_folded(db, fold_name(name)) if db is not None else None
+        if user is None:
+            raise UsageError(f"there is no user {name!r}; 'chyme users list' shows all users")
+        return UserReference(user.id, user.name)
+
+    def may_still(self, user: UserReference, vault: str, right: Right) -> bool:
+        """Whether a user has this right to the vault with this identity, as of now."""
+        db = self._database.read()
+        found = users.by_id(db, user.id) if db is not None else None
+        if db is None or found is None or not found.active or found.name != user.name:
+            return False
+        return rights_of(db, found).allow(vault, right)
+
     def refresh(self, visitor: Visitor) -> Visitor | None:
         """The same visitor as of now: rights may have changed, the session or token may be invalid."""
         db, now = self._database.read(), iso(self._now())
@@ -102,18 +121,22 @@ def _session_visitor(db: Connection, session: Session) -> Visitor | None:
     user = users.by_id(db, session.user_id)
     if user is None or not user.active:
         return None
-    return Visitor(user.name, (rights_of(db, user),), user.id, session_id=session.id, is_owner=user.owner)
+    reference = UserReference(user.id, user.name)
+    rights = (rights_of(db, user),)
+    return Visitor(user.name, rights, user.id, session_id=session.id, is_owner=user.owner, user=reference)
 
 
 def _token_visitor(db: Connection, token: Token) -> Visitor | None:
     right = Right(token.right)
     rights = [Rights(right) if token.vault is None else Rights(vaults={token.vault: right})]
+    reference = None
     if token.user_id is not None:
         owner = users.by_id(db, token.user_id)
         if owner is None or not owner.active:
             return None
         rights.append(rights_of(db, owner))
-    return Visitor(token.name, tuple(rights), token.user_id, token_id=token.id)
+        reference = UserReference(owner.id, owner.name)
+    return Visitor(token.name, tuple(rights), token.user_id, token_id=token.id, user=reference)
 
 
 def _mark_token_used(db: Connection, token: Token, now: str) -> None:

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
 
+from chyme.core.user_reference import UserReference
+
 
 class Right(StrEnum):
     """A right to a vault; write includes the others. Only tokens may have the right to add and nothing else."""
@@ -41,6 +43,7 @@ class Visitor:
     session_id: int | None = None
     token_id: int | None = None
     is_owner: bool = False  # only by session: a token opens vaults, and manages no accounts
+    user: UserReference | None = None  # who signed in, or whose token it is
 
     @property
     def account(self) -> str:

@@ -31,6 +31,7 @@ from chyme.application.progress import ProgressTracker
 from chyme.application.recent_events import RecentEvent, describe_events
 from chyme.application.recorders import recorders_of
 from chyme.application.settings import Settings, read_settings
+from chyme.application.share_selection import select_files
 from chyme.application.spending import Spending
 from chyme.application.startup import detect_new_engines, prepare
 from chyme.application.vault_counts import VaultCounter
@@ -57,7 +58,9 @@ from chyme.model import Again, Digest, File, Mode, iso
 from chyme.models.providers.call_ledger import CallLedger
 from chyme.search.file_list import FileList
 from chyme.search.match_location import spans_of
+from chyme.search.saved_searches import SavedSearches
 from chyme.search.tables import file_terms
+from chyme.sharing.share_links import ShareLinks
 from chyme.speech.people.edits import People
 from chyme.understanding.edits import Edits
 from chyme.understanding.tags.rename_merge_ban import VaultTags
@@ -161,6 +164,8 @@ class App:
             self.database, self.settings, state, self.ledger, now, self.private, self.rules.form_of
         )
         self.search = self.search_index.search
+        self.saved_searches = SavedSearches(self.database, lambda: self.search, now)
+        self.shares = ShareLinks(self.database, self.private, now)
         self.bulk = BulkJobs(self.database, self.rules, lambda: self.search, self.private, now, self._wake_up)
         self.failures = Failures(self.database, self.rules, now, self._wake_up)
         self.page_renderer = PdfPageRenderer(
@@ -322,6 +327,10 @@ class App:
             count += request_again(self.database, self.rules, outdated.file_ids, again, iso(now()))
         self._wake_up()
         return count
+
+    def select_files(self, paths: Sequence[str], query: str | None = None) -> list[int]:
+        """Return the files at and below these paths, or those that a search finds now."""
+        return select_files(self.open_vault, self.search, paths, query)
 
     def reprocess(self, path: str) -> Reprocessing:
         """Retry what went wrong with one document: everything that failed, or what its model could not do."""

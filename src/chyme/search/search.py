@@ -154,23 +154,25 @@ class Search:
             )
         return _Answer(query, where, found, corrections, (*query.notes, *notes, *found.notes))
 
-    def all_files(self, text: str) -> list[int]:
+    def all_files(self, text: str, mode: Mode = "both", among: Condition | None = None) -> list[int]:
         """Every file that matches, even those `search` would show last; in no particular order.
 
-        No condition is dropped: what is done to these files may not be undone.
+        No condition is dropped: what is done to these files may not be undone. `among`: only files that meet this.
         """
         db = self._read()
         query = choose_rarest(db, parse(text))
         where, _ = conditions_of(db, query)
-        query, _, meaning, _ = self._interpret(
-            db, query, find_corrections(db, query.terms), where, "both", typing=False
-        )
+        if among is not None:
+            where = keyword_queries.all_of([where, among])
+        query, _, meaning, _ = self._interpret(db, query, find_corrections(db, query.terms), where, mode, typing=False)
         if query.empty:
             return []
         if not query.terms:
             return keyword_queries.files_that_meet(db, where)
-        with_words = keyword_queries.all_of([where, keyword_queries.has_words(3000, expression(query.terms))])
-        found = set(keyword_queries.files_that_meet(db, with_words))
+        found: set[int] = set()
+        if mode != "meaning" or meaning is None:
+            with_words = keyword_queries.all_of([where, keyword_queries.has_words(3000, expression(query.terms))])
+            found.update(keyword_queries.files_that_meet(db, with_words))
         if meaning is not None:
             nearest, _ = nearest_passages(self._index, meaning.vector, meaning.embedder, where, meaning.floor)
             near = self._near_files(db, query, nearest, where, meaning)

@@ -39,6 +39,7 @@ from chyme.core.store.sqlite import copies
 from chyme.core.store.sqlite.database import FILE_NAME as DATABASE
 from chyme.core.store.sqlite.database import migrations, refuse_network_file_system
 from chyme.errors import DiskFull, UsageError, VaultError
+from chyme.model import iso
 from chyme.search.vectors.cache import FOLDER as VECTORS
 from chyme.vault.trash import FOLDER as TRASH
 
@@ -220,6 +221,7 @@ def _install_database(work: _Restore, with_settings: bool) -> None:
     if faults:
         raise UsageError(f"{work.archive}: its database is damaged ({faults[0]}); use another backup")
     copies.remove_owner(database)
+    copies.end_links(database, iso(now()))
     settings = _settings_to_restore(work, with_settings)
     target = work.state / DATABASE
     if target.exists():

@@ -50,6 +50,7 @@ HEADERS = {
 SETUP_PATH = "/set-up"
 PUBLIC_PATHS = ("/healthz", "/login", "/invitation", "/api/invitation", "/capture", "/manifest.webmanifest")
 SHARE = "/share"  # where a phone's share menu sends things
+PUBLIC_FOLDERS = ("/static/", "/s/", "/feeds/")  # shared files and feeds: their addresses hold a secret
 FORWARDED = frozenset(
     {"forwarded", "via", "x-real-ip", "x-client-ip", "x-cluster-client-ip", "true-client-ip", "cf-connecting-ip"}
 )
@@ -201,7 +202,7 @@ def is_sent_by_system(method: str, path: str, origin: str | None, site: str | No
 
 
 def _is_public(path: str) -> bool:
-    return path in PUBLIC_PATHS or path.startswith("/static/")
+    return path in PUBLIC_PATHS or path.startswith(PUBLIC_FOLDERS)
 
 
 def _belongs_to_setup(path: str) -> bool:

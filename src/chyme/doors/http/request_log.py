@@ -12,6 +12,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 log = logging.getLogger(__name__)
 
 LONGEST = 200
+SECRET_FOLDERS = ("/s/", "/feeds/")  # what follows is a secret
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 
 
@@ -53,9 +54,13 @@ class RequestLog:
         with self._lock:
             self._counts[method, status] += 1
         if log.isEnabledFor(logging.INFO):
-            route = getattr(scope.get("route"), "path", None) or path[:LONGEST]
+            route = getattr(scope.get("route"), "path", None) or _without_secret(path)[:LONGEST]
             fields = {"method": method, "route": route, "status": status, "ms": round(ms, 1)}
             visitor = getattr(scope.get("state", {}).get("visitor"), "name", None)
             vault = scope.get("state", {}).get("vault_name")
             fields |= {name: value for name, value in (("visitor", visitor), ("vault", vault)) if value}
             log.info("%s %s %d in %.0f ms", method, route, status, ms, extra=fields)
+
+
+def _without_secret(path: str) -> str:
+    return next((f"{folder}…" for folder in SECRET_FOLDERS if path.startswith(folder)), path)

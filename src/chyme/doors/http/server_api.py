@@ -21,12 +21,13 @@ from chyme.doors.http.request_bodies import BodyMemory, SmallBodies
 from chyme.doors.http.request_log import RequestLog
 from chyme.doors.http.request_origin import parse_networks
 from chyme.doors.http.routes import account as account_routes
+from chyme.doors.http.routes import feeds
 from chyme.doors.http.routes import team as team_routes
 from chyme.doors.http.routes.metrics import add_metrics
 from chyme.doors.http.static_files import Static
 from chyme.doors.http.vault_api import create_vault_api
 from chyme.doors.http.vault_router import VaultRouter
-from chyme.doors.page import account, capture, invitation, login, set_up, team
+from chyme.doors.page import account, capture, invitation, login, set_up, shared_files, team
 from chyme.doors.page.error_pages import add_error_handlers, server_error_response
 from chyme.errors import UsageError
 
@@ -101,6 +102,8 @@ def create_server_api(
     account_routes.add_routes(api, server_vaults, password_hasher)
     team_routes.add_routes(api, server_vaults, password_hasher)
     capture.add_routes(api, server_vaults)
+    shared_files.add_routes(api, server_vaults)
+    feeds.add_routes(api, server_vaults)
     api.mount("/static", Static())
     body_memory = BodyMemory()
     api.mount("/v", VaultRouter(server_vaults, vault_apis, body_memory))

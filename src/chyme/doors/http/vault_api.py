@@ -28,8 +28,10 @@ from chyme.doors.http.routes import (
     mail,
     mcp,
     people,
+    saved_searches,
     search,
     settings,
+    shares,
     spending,
     tags,
     uploads,
@@ -37,7 +39,9 @@ from chyme.doors.http.routes import (
 )
 from chyme.doors.page import activity, file, sharing, trash, vault
 from chyme.doors.page import people as people_page
+from chyme.doors.page import saved_searches as saved_searches_page
 from chyme.doors.page import settings as settings_page
+from chyme.doors.page import shares as shares_page
 from chyme.doors.page import tags as tags_page
 from chyme.doors.page.error_pages import add_error_handlers, error_response
 from chyme.errors import ChymeError
@@ -45,9 +49,12 @@ from chyme.errors import ChymeError
 # The `add_routes` of each module adds its routes to the HTTP application of an opened vault.
 API = (
     *(mcp, search, digests, files, content, uploads, captures, imports, links, document_edits, bulk_jobs),
-    *(digesters, tags, people, events, export, spending, settings, workers, mail),
+    *(digesters, tags, people, events, export, spending, settings, workers, mail, shares, saved_searches),
 )
-PAGES = (vault, file, people_page, tags_page, activity, settings_page, trash, sharing)
+PAGES = (
+    *(vault, file, people_page, tags_page, activity, settings_page, trash),
+    *(sharing, saved_searches_page, shares_page),
+)
 
 
 def create_vault_api(app: App) -> FastAPI:

@@ -25,6 +25,7 @@ WATCH_SECONDS = 1.0  # between two comparisons of the accounts while a stream is
 EXPIRY_SECONDS = 15.0  # a session or token that expires changes nothing in the database
 UPLOADS = ("/api/upload", "/api/imports", "/share")  # written to disk as they arrive, and limited there
 ADDING = ("/api/upload", "/api/links", "/api/notes", "/api/capture")  # all that a token with the right to add opens
+SAVED_SEARCHES = "/api/searches"  # belong to whoever is signed in, also to those who may only read
 
 
 class VaultRouter:
@@ -71,7 +72,7 @@ class VaultRouter:
             return
         assistant = route == "/mcp" or route.startswith("/mcp/")  # it only reads, although it uses POST
         changes = scope["method"] not in SAFE_METHODS and not assistant
-        if changes and not state["may_write"] and not self._may_add(name, scope):
+        if changes and not (state["may_write"] or self._may_add(name, scope) or _is_own(state, route)):
             await problem_response(403, "you may read this vault, but not change it")(scope, receive, send)
             return
         if route in UPLOADS and scope["method"] == "POST":
@@ -122,6 +123,13 @@ def _path_below(scope: Scope) -> str:
     """Return the path without the prefix it is mounted at."""
     path, root = str(scope["path"]), str(scope.get("root_path", ""))
     return path.removeprefix(root) if path == root or path.startswith(f"{root}/") else path
+
+
+def _is_own(state: dict[str, Any], route: str) -> bool:
+    """Whether a request changes only what belongs to a user who has signed in. A token never does more than it says."""
+    visitor = state["visitor"]
+    signed_in = visitor is not None and visitor.session_id is not None
+    return signed_in and (route == SAVED_SEARCHES or route.startswith(f"{SAVED_SEARCHES}/"))
 
 
 class AccessCheckedStream:

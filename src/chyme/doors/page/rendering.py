@@ -30,11 +30,19 @@ def page(request: Request, template: str, status: int = 200, **values: Any) -> H
         "vault_name": getattr(request.state, "vault_name", None),
         "vaults": getattr(request.state, "vaults", ()),
         "may_write": getattr(request.state, "may_write", True),
+        "may_save": may_save_searches(request),
         "newest": getattr(request.state, "newest", ""),
         "upload_bytes": getattr(request.state, "upload_bytes", 0),
         **values,
     }
     return HTMLResponse(_templates.get_template(template).render(context), status)
+
+
+def may_save_searches(request: Request) -> bool:
+    """Whether the visitor may save searches: who is signed in has their own, whatever else they may do."""
+    visitor = getattr(request.state, "visitor", None)
+    signed_in = visitor is not None and visitor.session_id is not None
+    return signed_in or bool(getattr(request.state, "may_write", True))
 
 
 def base_of(request: Request) -> str:

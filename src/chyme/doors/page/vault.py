@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -10,17 +11,20 @@ from fastapi.responses import HTMLResponse
 
 from chyme.application.app import App
 from chyme.application.vault_search import Facets
+from chyme.core.user_reference import UserReference
+from chyme.doors.http.address_of_server import user_of
 from chyme.doors.http.routes.search import LAST
 from chyme.doors.page import filter_choices
 from chyme.doors.page.filter_choices import KIND_SINGULARS, FacetCounter
 from chyme.doors.page.labels import labels_of
-from chyme.doors.page.rendering import page
+from chyme.doors.page.rendering import may_save_searches, page
 from chyme.doors.page.search_results import only_by_meaning, result_page
 from chyme.doors.page.view_parameters import ViewParameters, parse_view
-from chyme.errors import UsageError
+from chyme.errors import NotFound, UsageError
 from chyme.search.file_list import SORTS, Card
 from chyme.search.results import SearchResult
-from chyme.search.search import Search
+from chyme.search.saved_searches import SavedSearch
+from chyme.search.search import Mode, Search
 
 CARDS_PER_PAGE = 60  # of one sheet: fills the rows of grids with 2, 3, 4, 5, 6, 10 and 12 columns
 HITS = 20
@@ -48,13 +52,23 @@ def add_routes(api: FastAPI, app: App) -> None:
     def vault(request: Request, cursor: str = "") -> HTMLResponse:
         """The vault as a grid or a table, or the results of a search."""
         params = parse_view(request)
-        context = _body_context(app, facet_counter, params, cursor)
-        return page(request, "vault.html", active="vault", question=params.q, steps=steps, **context)
+        context = _body_context(app, facet_counter, params, user_of(request), cursor)
+        saved_searches = app.saved_searches.list_all(user_of(request)) if may_save_searches(request) else []
+        return page(
+            *(request, "vault.html"),
+            active="vault",
+            question=params.q,
+            steps=steps,
+            searches=[(saved, None) for saved in saved_searches],  # counted later: the page need not wait
+            **context,
+        )
 
     @api.get("/ui/vault", response_class=HTMLResponse, include_in_schema=False)
     def body(request: Request) -> HTMLResponse:
         """The same without its frame."""
-        return page(request, "vault_body.html", **_body_context(app, facet_counter, parse_view(request)))
+        return page(
+            request, "vault_body.html", **_body_context(app, facet_counter, parse_view(request), user_of(request))
+        )
 
     @api.get("/ui/choices", response_class=HTMLResponse, include_in_schema=False)
     def narrowing(request: Request) -> HTMLResponse:
@@ -75,13 +89,14 @@ def add_routes(api: FastAPI, app: App) -> None:
     def hits(request: Request, typing: bool = False, offset: Annotated[int, Query(ge=0, le=LAST)] = 0) -> HTMLResponse:
         """The search results; while the visitor types, by words alone."""
         params = parse_view(request)
-        result = _search(app, params, typing=typing, offset=offset)
+        saved = _saved_search(app, params, user_of(request))
+        result = _search(app, params, saved, typing=typing, offset=offset)
         return page(
             request,
             "vault_hits.html",
             params=params,
             offset=offset,
-            **_results_context(app, params, result, offset),
+            **_results_context(app, params, result, offset, saved),
             **TEMPLATE_CONSTANTS,
         )
 
@@ -97,19 +112,23 @@ def add_routes(api: FastAPI, app: App) -> None:
         )
 
 
-def _body_context(app: App, facet_counter: FacetCounter, params: ViewParameters, cursor: str = "") -> dict[str, Any]:
+def _body_context(
+    app: App, facet_counter: FacetCounter, params: ViewParameters, user: UserReference | None, cursor: str = ""
+) -> dict[str, Any]:
     """Return the template variables of the page's body."""
     context: dict[str, Any] = {
         "params": params,
         "sheet": None,
         "found": None,
+        "saved": None,
         "offset": 0,
         "count_later": False,
         **TEMPLATE_CONSTANTS,
     }
     if params.is_search:
-        result = _search(app, params, facets=True)
-        context |= _results_context(app, params, result, 0)
+        saved = _saved_search(app, params, user)
+        result = _search(app, params, saved, facets=True)
+        context |= _results_context(app, params, result, 0, saved)
         shown = result.facets
     else:
         context |= {"sheet": _load_sheet(app, params, cursor), "count_later": not facet_counter.is_quick}
@@ -135,11 +154,28 @@ def _load_sheet(app: App, params: ViewParameters, cursor: str) -> CardPage:
     return CardPage(file_page.cards, cursor, file_page.next, file_page.total)
 
 
+def _saved_search(app: App, params: ViewParameters, user: UserReference | None) -> SavedSearch | None:
+    """Return the saved search that is shown: the visitor's own, and only while it is asked as it was saved."""
+    if not params.saved:
+        return None
+    with contextlib.suppress(NotFound):
+        saved = app.saved_searches.find(params.saved, user)
+        return saved if saved.query == params.question else None
+    return None
+
+
 def _search(
-    app: App, params: ViewParameters, *, typing: bool = False, offset: int = 0, facets: bool = False
+    app: App,
+    params: ViewParameters,
+    saved: SavedSearch | None,
+    *,
+    typing: bool = False,
+    offset: int = 0,
+    facets: bool = False,
 ) -> SearchResult:
     if not params.similar:
-        return search_or_complete(app.search, params, typing=typing, offset=offset, facets=facets)
+        mode = saved.mode if saved else "both"
+        return search_or_complete(app.search, params, typing=typing, offset=offset, facets=facets, mode=mode)
     try:
         return app.search.similar(params.similar, limit=HITS, offset=offset)
     except UsageError as error:  # show the reason on the page
@@ -147,7 +183,13 @@ def _search(
 
 
 def search_or_complete(
-    search: Search, params: ViewParameters, *, typing: bool = False, offset: int = 0, facets: bool = False
+    search: Search,
+    params: ViewParameters,
+    *,
+    typing: bool = False,
+    offset: int = 0,
+    facets: bool = False,
+    mode: Mode = "both",
 ) -> SearchResult:
     """Search for the words; if no file has them, complete the last one: the visitor may have paused within it."""
 
@@ -159,7 +201,8 @@ def search_or_complete(
             offset=offset,
             typing=typing,
             facets=facets,
-            keep_conditions=params.has_filters,
+            mode=mode,
+            keep_conditions=params.has_filters or bool(params.saved),
         )
 
     first = run_search(offset if typing else 0, typing)
@@ -171,6 +214,14 @@ def search_or_complete(
     return first if not offset else run_search(offset, typing=False)
 
 
-def _results_context(app: App, params: ViewParameters, result: SearchResult, offset: int) -> dict[str, Any]:
-    cards = app.file_list.cards([hit.path for hit in result.hits])
-    return {"found": result_page(result, cards, params.q, offset, labels_of(app))}
+def _results_context(
+    app: App, params: ViewParameters, result: SearchResult, offset: int, saved: SavedSearch | None
+) -> dict[str, Any]:
+    paths = [hit.path for hit in result.hits]
+    cards = app.file_list.cards(paths)
+    return {
+        "saved": saved,
+        "new_paths": app.saved_searches.new_paths(saved, paths) if saved else (),
+        "new_count": app.saved_searches.count_new(saved) if saved and not offset else 0,
+        "found": result_page(result, cards, params.q, offset, labels_of(app)),
+    }

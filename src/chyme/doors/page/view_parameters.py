@@ -38,6 +38,7 @@ class ViewParameters:
     sort: str = "added"
     descending: bool = True
     view: str = GRID
+    saved: int = 0  # the number of the saved search that is shown
 
     @property
     def is_search(self) -> bool:
@@ -71,7 +72,10 @@ class ViewParameters:
         return " ".join(f'{name}:"{_without_quotes(value)}"' for name, value in chosen if value)
 
     def address(self, **changes: Any) -> str:
-        """Return the query string of the same view with these changes; defaults are left out."""
+        """Return the query string of the same view with these changes; defaults are left out.
+
+        With changes it is another search than the saved one.
+        """
         changed = replace(self, **changes)
         pairs = [
             (name, getattr(changed, name)) for name in ("q", "similar", "kind", "folder", "year", "state", "person")
@@ -79,6 +83,8 @@ class ViewParameters:
         pairs = [(name, value) for name, value in pairs if value] + [("tag", tag) for tag in changed.tags]
         if changed.sort != "added" or not changed.descending:
             pairs += [("sort", changed.sort), ("dir", "down" if changed.descending else "up")]
+        if changed.saved and not changes:
+            pairs.append(("saved", str(changed.saved)))
         return f"?{urlencode(pairs)}" if pairs else ""
 
     def as_typed(self, words: Iterable[str]) -> str:
@@ -122,6 +128,7 @@ def parse_view(request: Request) -> ViewParameters:
         sort=sort,
         descending=query.get("dir") != "up" if "dir" in query else sort in DOWN_FIRST,
         view=TABLE if view == TABLE else GRID,
+        saved=_parse_int(query.get("saved")) or 0,
     )
 
 

@@ -65,6 +65,18 @@ def remove_owner(copy: Path) -> None:
         db.execute("COMMIT")
 
 
+def end_links(copy: Path, now: str) -> None:
+    """End links to files and feeds: one that was ended after the backup must not open again."""
+    with _explain_errors(copy), contextlib.closing(sqlite3.connect(copy, isolation_level=None)) as db:
+        tables = {row[0] for row in db.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
+        db.execute("BEGIN")
+        if "shares" in tables:
+            db.execute("UPDATE shares SET ended_at = ?, ended_by = 'restore' WHERE ended_at IS NULL", (now,))
+        if "saved_searches" in tables:
+            db.execute("UPDATE saved_searches SET feed_hash = NULL, feed_made_at = NULL, feed_read_at = NULL")
+        db.execute("COMMIT")
+
+
 def has_accounts(path: Path) -> bool:
     """Whether there are users or tokens in a server's database."""
     with _explain_errors(path), contextlib.closing(connect(path)) as db:

@@ -65,7 +65,7 @@ def add_routes(api: FastAPI, app: App) -> None:
             stream = FileIO(app.vault.open(file))
         except (OSError, ValueError) as error:
             raise NotFound(f"{path}: is not there any more") from error
-        return _file_response(request, file, stream, download)
+        return file_response(request, file, stream, download)
 
     @api.head("/api/artifacts/{name:path}", response_class=Response, include_in_schema=False)
     @api.get("/api/artifacts/{name:path}", response_class=Response, responses=BYTES)
@@ -77,7 +77,7 @@ def add_routes(api: FastAPI, app: App) -> None:
         filename = name.rpartition("/")[2]
         media_type = ARTIFACTS.get(filename[filename.rfind(".") :], OPAQUE)
         shown = media_type != OPAQUE and not download
-        return _bytes_response(request, data, media_type, {"Content-Disposition": disposition(filename, shown)})
+        return bytes_response(request, data, media_type, {"Content-Disposition": disposition(filename, shown)})
 
     @api.head("/api/pages/{path:path}", response_class=Response, include_in_schema=False)
     @api.get("/api/pages/{path:path}", response_class=Response, responses={**BYTES, 503: {"description": "Busy"}})
@@ -91,7 +91,7 @@ def add_routes(api: FastAPI, app: App) -> None:
         require_file(app, path)
         with _map_page_errors():
             rendered = app.page_renderer.render_page(path, page, width)
-        return _bytes_response(request, rendered.data, "image/jpeg", {})
+        return bytes_response(request, rendered.data, "image/jpeg", {})
 
     @api.get(
         "/api/page-words/{path:path}", responses={404: {"description": "No such page"}, 503: {"description": "Busy"}}
@@ -125,7 +125,8 @@ class PageWords(BaseModel):
     boxes: list[Annotated[list[float], Field(min_length=4, max_length=4)]]
 
 
-def _file_response(request: Request, file: File, stream: FileIO, download: bool) -> Response:
+def file_response(request: Request, file: File, stream: FileIO, download: bool) -> Response:
+    """Serve an open file of the vault; closes it."""
     status = os.fstat(stream.fileno())
     served = content_type(file.kind, file.mime)
     is_changed = stamp_of(status) != file.stamp  # since the last scan: the stored hash belongs to older content
@@ -148,7 +149,8 @@ def _file_response(request: Request, file: File, stream: FileIO, download: bool)
     return StreamingResponse(_read_part(stream, part), status_code, headers, served.media_type)
 
 
-def _bytes_response(request: Request, data: bytes, media_type: str, headers: dict[str, str]) -> Response:
+def bytes_response(request: Request, data: bytes, media_type: str, headers: dict[str, str]) -> Response:
+    """Serve bytes that are in memory. Adds to the headers."""
     headers |= {"ETag": f'"{hashlib.sha256(data).hexdigest()}"', "Cache-Control": "private, no-cache"}
     prepared = _prepare_response(request, len(data), media_type, headers)
     if isinstance(prepared, Response):

@@ -21,7 +21,7 @@ function clearTimers() {
 /** The query of the address with these words, and the filters as they are. */
 function queryFor(words) {
   const filters = new URLSearchParams(location.search);
-  for (const name of ["cursor", "similar", "q"]) filters.delete(name);
+  for (const name of ["cursor", "similar", "saved", "q"]) filters.delete(name);
   const query = new URLSearchParams(words ? { q: words } : {});
   for (const [name, value] of filters) query.append(name, value);
   return query.size ? `?${query}` : "";

@@ -6,6 +6,7 @@ import { encodePath, formatCount, formatNumber } from "./format.js";
 import { registerKey } from "./keyboard.js";
 import { base } from "./page_context.js";
 import { callApi } from "./server.js";
+import { openSharing } from "./sharing.js";
 import { showProblem, showToast } from "./toasts.js";
 import { cardOf, vault } from "./vault_cards.js";
 import { refreshListSoon } from "./vault_changes.js";
@@ -117,6 +118,15 @@ async function restore(trashed) {
   if (isSearching()) showView(location.search, "");
   else refreshListSoon();
 }
+
+/* ---- sharing ---- */
+
+bar.querySelector("[data-share]").addEventListener("click", () => {
+  const { question } = results().dataset;
+  if (isAllSelected && !question) showToast("A whole vault cannot be shared by a link; search or filter first.");
+  else if (isAllSelected) openSharing({ query: question }, totalFound());
+  else openSharing({ paths: [...selected] }, selected.size);
+});
 
 /* ---- digesting again ---- */
 
