@@ -17,18 +17,28 @@ from typing import TYPE_CHECKING, Any
 from chyme import digesters
 from chyme.application.attempt_metrics import AttemptMetrics
 from chyme.application.bulk_jobs import BulkJobs
-from chyme.application.digester_config import LOCAL, allowances_of, config_of, providers_of, without_secrets
+from chyme.application.digester_config import (
+    allowances_of,
+    config_of,
+    engine_settings_of,
+    local_providers_of,
+    providers_of,
+    without_secrets,
+)
 from chyme.application.digester_list import DigesterInfo, OutputCounts, list_digesters
 from chyme.application.digestion import Digestion, DigestionParts
 from chyme.application.disk_usage import DiskUsage, measure_disk_usage
 from chyme.application.document_queries import Documents
 from chyme.application.event_broadcast import Broadcast
+from chyme.application.model_trial import ModelTrial
+from chyme.application.private_patterns import PrivatePatterns
 from chyme.application.progress import ProgressTracker
 from chyme.application.recent_events import RecentEvent, describe_events
 from chyme.application.recorders import recorders_of
 from chyme.application.settings import Settings, read_settings
+from chyme.application.settings_changes import SettingsEditor
 from chyme.application.spending import Spending
-from chyme.application.startup import prepare
+from chyme.application.startup import adopt_settings, prepare
 from chyme.application.vault_counts import VaultCounter
 from chyme.application.vault_export import VaultExport
 from chyme.application.vault_search import VaultSearch
@@ -113,6 +123,7 @@ class App:
         self.vault = Vault(root)
         own_state = self.vault.root / STATE
         self.settings = settings or read_settings(own_state, os.environ)
+        self.settings_editor = SettingsEditor(own_state, os.environ, lambda: self.settings, self._adopt_settings)
         state = Path(self.settings.state_dir).expanduser() if self.settings.state_dir else own_state
         if not create and not (state / FILE_NAME).exists():
             refuse_lost(state / FILE_NAME)
@@ -147,10 +158,12 @@ class App:
         self.private, self.scanner = self.open_vault.private, self.open_vault.scanner
         self.ledger = CallLedger(
             *(self.database, now, allowances_of(self.settings), self.private),
-            local_providers=("llm",) if self.settings.llm_provider == LOCAL else (),
+            local_providers=local_providers_of(self.settings),
             max_attempts=self.settings.max_attempts,
         )
-        self.spending = Spending(self.ledger, self.providers, now, self._wake_up)
+        self.spending = Spending(self.ledger, lambda: self.providers, now, self._wake_up)
+        self.model_trial = ModelTrial(self.ledger)
+        self.private_patterns = PrivatePatterns(self.open_vault, self.rules, self._wake_up)
         self.search_index = VaultSearch(
             self.database, self.settings, state, self.ledger, now, self.private, self.rules.form_of
         )
@@ -169,7 +182,7 @@ class App:
         )
         self.attempt_metrics = AttemptMetrics()
         self.progress = ProgressTracker(
-            *(self.database, self.rules, self.ledger, self.providers, self.bulk, self.attempt_metrics),
+            *(self.database, self.rules, self.ledger, lambda: self.providers, self.bulk, self.attempt_metrics),
             lambda: self._digestion,
         )
         self.vault_counter = VaultCounter(self.database, self.rules)
@@ -228,6 +241,27 @@ class App:
         self.open_vault.rescan_path = self._digestion.watcher.rescan_path
         self.search_index.start(warm=follow)
         return self._digestion
+
+    def _adopt_settings(self, settings: Settings) -> None:
+        """Go on with other settings. Work under way starts again where digesters change, and goes on where not."""
+        config = config_of(settings)
+        before = (config_of(self.settings), engine_settings_of(self.settings))
+        same_work = (config, engine_settings_of(settings)) == before
+        child_config, registry = without_secrets(config), digesters.load(config).registry
+
+        def adopt() -> None:
+            self.settings, self.providers, self.child_config = settings, providers_of(settings), child_config
+            self.ledger.adopt(allowances_of(settings), local_providers_of(settings))
+            if not same_work:
+                self.rules.adopt(registry)
+            if not self.database.read_only:
+                adopt_settings(self.open_vault, self.rules, settings, self.ledger)
+
+        if self._digestion is None or same_work:
+            adopt()
+        else:
+            self._digestion.restart_engine(settings, child_config, adopt)
+        self._wake_up()
 
     def close(self) -> None:
         if self._digestion is not None:

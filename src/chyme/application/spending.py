@@ -21,7 +21,7 @@ class Spending:
     def __init__(
         self,
         ledger: CallLedger,
-        models: Mapping[str, str],
+        models: Callable[[], Mapping[str, str]],
         clock: Callable[[], datetime],
         wake: Callable[[], None],
     ) -> None:
@@ -32,7 +32,7 @@ class Spending:
 
     def provider_statuses(self) -> list[tuple[str, ProviderStatus]]:
         """Return the description and status of each configured model; empty if no data leaves this machine."""
-        models = self._models
+        models = self._models()
         return [(models[status.name], status) for status in self._ledger.statuses(sorted(models))]
 
     def call_totals(self, by: str, days: int) -> list[CallTotals]:
@@ -53,7 +53,7 @@ class Spending:
         return names, count
 
     def _resolve(self, provider: str | None) -> list[str]:
-        known = sorted(self._models)
+        known = sorted(self._models())
         if provider is None and known:
             return known
         if provider not in known:

@@ -37,6 +37,7 @@ COMMANDS = {
     "edit": "edit",
     "rename": "rename",
     "ai": "ai",
+    "settings": "settings",
     "reset": "maintenance",
     "retry": "maintenance",
     "redo": "maintenance",

@@ -84,6 +84,14 @@ class CallLedger:
         """The calls for a person's question. Neither the question nor the answers are stored."""
         return AttemptCalls(self, PERSON, calls.SEARCH, calls.SEARCH)
 
+    def calls_for_trial(self) -> TrialCalls:
+        """The calls that try settings before they are stored. They count, but say nothing about the stored ones."""
+        return TrialCalls(self, PERSON, calls.TRIAL, calls.TRIAL, just_answered=True)
+
+    def adopt(self, allowances: Mapping[str, Allowance], local_providers: Collection[str]) -> None:
+        """From the next call on, these limits apply."""
+        self._allowances, self._local_providers = allowances, local_providers
+
     def allowance(self, provider: str) -> Allowance:
         return self._allowances.get(provider, Allowance())
 
@@ -229,7 +237,7 @@ class CallLedger:
         return self._database.write(record)
 
     def requeue_after_changes(self, fingerprints: Mapping[str, str]) -> None:
-        """At start, requeue digests made without a model that has changed or is gone.
+        """At start and after a change, requeue digests made without a model that has changed or is gone.
 
         If only its budget changed, requeue those that wait for the budget.
         """
@@ -373,3 +381,15 @@ class AttemptCalls:
     def failed(self, provider: str, error: DigestError, outage: bool) -> None:
         self.outage = outage
         self.ledger.failed(provider, error, outage, self.file)
+
+
+class TrialCalls(AttemptCalls):
+    """The calls of a trial. Whether they are answered changes nothing for the calls of digesters."""
+
+    __slots__ = ()
+
+    def answered(self, provider: str) -> None:
+        """Nothing: other settings may be in use."""
+
+    def failed(self, provider: str, error: DigestError, outage: bool) -> None:
+        """Nothing: other settings may be in use."""

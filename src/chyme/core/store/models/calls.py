@@ -9,6 +9,7 @@ from chyme.model import CallEnd, Question, Reply
 
 NEVER_SENT = "unreachable"  # the provider did not receive it, so it costs nothing
 SEARCH = "search"  # the digester's name for a person's question, which has no file
+TRIAL = "settings"  # the same for a call that tries settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +39,8 @@ GROUP_COLUMNS = {
     "model": "model",
     "digester": "digester",
     "file": f"""coalesce((SELECT path FROM files WHERE id = file_id),
-                         iif(digester = '{SEARCH}', '(questions)', '(forgotten)'))""",
+                         CASE digester WHEN '{SEARCH}' THEN '(questions)' WHEN '{TRIAL}' THEN '(settings)'
+                                       ELSE '(forgotten)' END)""",
     "day": "substr(at, 1, 10)",
 }
 
