@@ -364,6 +364,8 @@ def convert(name: str, value: Any) -> Any:
             return value if isinstance(value, bool) else _YES_OR_NO[str(value).strip().lower()]
         if isinstance(value, bool) or ((kind is str) != isinstance(value, str) and not isinstance(value, str)):
             raise ValueError
+        if kind is int and isinstance(value, float) and not value.is_integer():
+            raise ValueError
         return kind(value)
     except (ValueError, KeyError, OverflowError):
         raise UsageError(f"setting {name} must be {_TYPE_NAMES[kind]}, not {value!r}") from None

@@ -1,4 +1,4 @@
-"""PATCH /api/settings, its trial, and /api/private: what is stored, what is refused, and that no key ever comes back."""
+"""PATCH /api/settings, its trial, and /api/private: what is stored or refused, and that no key ever comes back."""
 
 from __future__ import annotations
 
@@ -82,8 +82,8 @@ def test_what_is_refused_is_named_and_nothing_is_stored(app: App, http: TestClie
 
 @pytest.mark.parametrize(
     "body",
-    [{}, {"values": {}}, {"values": {"x" * 200: 1}}, {"values": {"web_robots": True}, "file": "/etc/x"}, {"web_robots": True},
-     {"values": {"web_robots": {"a": 1}}}, [], None],
+    [{}, {"values": {}}, {"values": {"x" * 200: 1}}, {"values": {"web_robots": True}, "file": "/etc/x"},
+     {"web_robots": True}, {"values": {"web_robots": {"a": 1}}}, [], None],
 )  # fmt: skip
 def test_other_bodies_are_refused(http: TestClient, body: Any) -> None:
     assert http.patch("/api/settings", json=body).status_code == 422
