@@ -287,6 +287,10 @@ class App:
         """Describe the last `count` events, in at most `limit` lines."""
         return describe_events(events.latest(self.database.read(), count), limit)
 
+    def throughput(self) -> list[events.Throughput]:
+        """Count the digests that ended in the last day, by output and hour."""
+        return events.throughput(self.database.read(), iso(now() - timedelta(days=1)))
+
     def disk_usage(self) -> DiskUsage:
         """Measure the vault's state, which takes a moment if it is large."""
         return measure_disk_usage(self.open_vault, self._digestion.watcher if self._digestion else None)

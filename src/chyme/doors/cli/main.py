@@ -38,6 +38,8 @@ COMMANDS = {
     "rename": "rename",
     "ai": "ai",
     "settings": "settings",
+    "timeline": "overviews",
+    "throughput": "overviews",
     "reset": "maintenance",
     "retry": "maintenance",
     "redo": "maintenance",

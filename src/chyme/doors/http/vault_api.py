@@ -24,6 +24,7 @@ from chyme.doors.http.routes import (
     files,
     links,
     mcp,
+    overviews,
     people,
     search,
     settings,
@@ -32,7 +33,7 @@ from chyme.doors.http.routes import (
     uploads,
     workers,
 )
-from chyme.doors.page import activity, file, trash, vault
+from chyme.doors.page import activity, file, timeline, trash, vault
 from chyme.doors.page import people as people_page
 from chyme.doors.page import settings as settings_page
 from chyme.doors.page import tags as tags_page
@@ -42,9 +43,9 @@ from chyme.errors import ChymeError
 # The `add_routes` of each module adds its routes to the HTTP application of an opened vault.
 API = (
     *(mcp, search, digests, files, content, uploads, links, document_edits, bulk_jobs),
-    *(digesters, tags, people, events, export, spending, settings, workers),
+    *(digesters, tags, people, events, export, spending, settings, workers, overviews),
 )
-PAGES = (vault, file, people_page, tags_page, activity, settings_page, trash)
+PAGES = (vault, file, people_page, tags_page, activity, settings_page, trash, timeline)
 
 
 def create_vault_api(app: App) -> FastAPI:

@@ -11,7 +11,7 @@ from sqlite3 import Connection
 
 from chyme.core.store import digest_queue, vault_properties
 from chyme.core.store.models import calls, fallbacks, providers
-from chyme.core.store.models.calls import CallTotals, Spending
+from chyme.core.store.models.calls import CallTotals, DayTotals, Spending
 from chyme.core.store.models.providers import Provider
 from chyme.core.store.sqlite.database import Database
 from chyme.errors import BY_CATEGORY, BudgetSpent, Category, DigestError, EngineUnavailable, RateLimited
@@ -342,6 +342,9 @@ class CallLedger:
         if provider.open:
             return "resting", provider.reason, provider.until
         return "ready", provider.reason, None
+
+    def accounts_by_day(self, since: str) -> list[DayTotals]:
+        return calls.totals_by_day(self._database.read(), since)
 
     def accounts(self, by: str, since: str) -> list[CallTotals]:
         return calls.totals_by(self._database.read(), by, since)

@@ -152,6 +152,30 @@ def totals_by(db: Connection, by: str, since: str) -> list[CallTotals]:
     return [CallTotals(*row) for row in rows]
 
 
+@dataclass(frozen=True, slots=True)
+class DayTotals:
+    """What calls of one provider cost on one day."""
+
+    day: str
+    provider: str
+    calls: int
+    tokens: int
+    cost: float | None  # None: the price is unknown
+
+
+def totals_by_day(db: Connection, since: str) -> list[DayTotals]:
+    """The calls since this moment by day and provider, in order of the days."""
+    rows = db.execute(
+        """
+        SELECT substr(at, 1, 10), provider, count(*),
+               coalesce(sum(coalesce(tokens_in, 0) + coalesce(tokens_out, 0)), 0), sum(cost)
+          FROM ai_calls WHERE at >= ? GROUP BY 1, 2 ORDER BY 1, 2
+        """,
+        (since,),
+    )
+    return [DayTotals(*row) for row in rows]
+
+
 def count_in_flight(db: Connection, provider: str) -> int:
     row = db.execute("SELECT count(*) FROM ai_calls WHERE provider = ? AND outcome = 'in-flight'", (provider,))
     return int(row.fetchone()[0])
