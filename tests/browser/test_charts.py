@@ -1,4 +1,4 @@
-"""Charts in a real browser: the time line leads to its files, and every chart can be read as a table, light and dark."""
+"""Charts in a real browser: bars lead to their files, and every chart can be read as a table, light and dark."""
 
 from __future__ import annotations
 

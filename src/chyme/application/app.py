@@ -39,7 +39,7 @@ from chyme.application.settings import Settings, read_settings
 from chyme.application.settings_changes import SettingsEditor
 from chyme.application.spending import Spending
 from chyme.application.startup import adopt_settings, prepare
-from chyme.application.vault_counts import VaultCounter
+from chyme.application.vault_counts import CountCache, VaultCounter
 from chyme.application.vault_export import VaultExport
 from chyme.application.vault_search import VaultSearch
 from chyme.core.clock import now
@@ -76,6 +76,7 @@ if TYPE_CHECKING:
     from chyme.workers.worker_report import WorkersReport
 
 SETTLE_SECONDS = 2.0
+THROUGHPUT_SECONDS = 10.0  # after a day with a million digests, counting them takes two seconds
 PATIENCE_SECONDS = 60.0  # for a file that makes no progress
 CHECK_SECONDS = 0.5  # for a check of the database before digestion starts
 LONG_CHECK_SECONDS = 10.0  # for a check after an unexpected error
@@ -185,6 +186,7 @@ class App:
             *(self.database, self.rules, self.ledger, lambda: self.providers, self.bulk, self.attempt_metrics),
             lambda: self._digestion,
         )
+        self._throughput = CountCache(self._count_throughput, THROUGHPUT_SECONDS)
         self.vault_counter = VaultCounter(self.database, self.rules)
         self.broadcast = Broadcast(
             self.database,
@@ -289,6 +291,9 @@ class App:
 
     def throughput(self) -> list[events.Throughput]:
         """Count the digests that ended in the last day, by output and hour."""
+        return self._throughput()
+
+    def _count_throughput(self) -> list[events.Throughput]:
         return events.throughput(self.database.read(), iso(now() - timedelta(days=1)))
 
     def disk_usage(self) -> DiskUsage:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from html.parser import HTMLParser
+from sqlite3 import Connection
 
 import pytest
 from described_vault import complete, put
@@ -82,7 +83,8 @@ def test_an_empty_vault_has_empty_charts(http: TestClient) -> None:
 
 
 def test_what_ended_in_the_last_day_is_counted_by_output_and_hour(app: App, http: TestClient) -> None:
-    insert = "INSERT INTO events (at, type, path, digester, status) VALUES (strftime('%Y-%m-%dT%H:%M:%SZ', 'now', ?), 'digest', 'a', ?, ?)"
+    insert = """INSERT INTO events (at, type, path, digester, status)
+                VALUES (strftime('%Y-%m-%dT%H:%M:%SZ', 'now', ?), 'digest', 'a', ?, ?)"""
     rows = [("-1 hours", "tags", "completed"), ("-1 hours", "tags", "failed"), ("-1 hours", "tags", "todo"),
             ("-2 days", "tags", "completed")]  # fmt: skip
     app.database.write(lambda db: db.executemany(insert, rows).rowcount)
@@ -100,6 +102,26 @@ def test_spending_is_counted_by_day_and_provider(app: App, http: TestClient) -> 
         ("llm", 2, 10, 0.75), ("vision", 1, 5, None),
     ]  # fmt: skip
     assert "Dollars by day and provider" in http.get("/ui/activity/models").text
+
+
+def test_a_voice_is_followed_across_recordings(app: App, http: TestClient) -> None:
+    dates = ("2024-05-02", "2024-05-01")
+    talks = [put(app, f"talk {date}.txt") for date in dates]
+    for talk, date in zip(talks, dates, strict=True):
+        complete(app, talk, "classify-document", json.dumps({"title": "T", "date": date, "tags": []}))
+
+    def hear(db: Connection) -> int:
+        db.execute("INSERT INTO people (id, created_at, updated_at) VALUES (1, '', '')")
+        db.execute("INSERT INTO voice_groups (id, person_id, model, centroid) VALUES (1, 1, 'm', x'00000000')")
+        voices = [(talk.id, speaker, 30.0) for talk in talks for speaker in ("speaker-1", "speaker-2")]
+        insert = """INSERT INTO voices (file_id, speaker, group_id, seconds, model, vector, is_new)
+                    VALUES (?, ?, 1, ?, 'm', x'00000000', 0)"""
+        return db.executemany(insert, voices).rowcount
+
+    app.database.write(hear)
+    recordings = http.get("/api/people/1/recordings").json()["recordings"]
+    assert [(entry["day"], entry["seconds"]) for entry in recordings] == [("2024-05-01", 60.0), ("2024-05-02", 60.0)]
+    assert "/file/talk%202024-05-01.txt" in Links(http.get("/people/1").text).found
 
 
 def test_recordings_of_nobody_are_not_found(http: TestClient) -> None:

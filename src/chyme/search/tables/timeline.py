@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from sqlite3 import Connection
 
@@ -17,13 +18,16 @@ class PeriodCount:
 
 def by_year(db: Connection) -> list[PeriodCount]:
     """Every year with files, in order."""
+    counts: Counter[tuple[str, str]] = Counter()
     rows = db.execute(
         """
         SELECT substr(day, 1, 4), kind, count(*) FROM shelf INDEXED BY shelf_facets
-         GROUP BY kind, substr(day, 1, 4) ORDER BY 1, 2
+         GROUP BY kind, state, substr(day, 1, 4)
         """
-    )
-    return [PeriodCount(*row) for row in rows if row[0]]
+    )  # in the order of the index: sorting 100,000 files by other columns takes longer than reading them
+    for year, kind, files in rows:
+        counts[year, kind] += files
+    return [PeriodCount(year, kind, files) for (year, kind), files in sorted(counts.items()) if year]
 
 
 def by_month(db: Connection, year: str) -> list[PeriodCount]:
