@@ -156,11 +156,13 @@ def test_of_two_people_who_save_at_once_the_second_is_told(running: Running) -> 
     assert running.settings.web_delay == 3.0
 
 
-def test_a_broken_file_is_left_alone(running: Running) -> None:
-    running.path.write_text("concurrency = ")
-    with pytest.raises(UsageError, match="by hand"):
+@pytest.mark.parametrize("broken", ["concurrency = ", "[llm_key]\n123 = 1\n", "llm_key = 123\n", "sk-123 = 'llm'\n"])
+def test_a_broken_file_is_left_alone_and_not_quoted(running: Running, broken: str) -> None:
+    running.path.write_text(broken)
+    with pytest.raises(UsageError, match="by hand") as refused:
         running.editor.store({"web_delay": 3})
-    assert running.path.read_text() == "concurrency = "
+    assert "123" not in str(refused.value).replace(str(running.path), "")
+    assert running.path.read_text() == broken
 
 
 def test_a_stored_key_is_never_sent_to_another_address(running: Running) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import threading
-import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -72,7 +71,10 @@ class SettingsEditor:
     def check(self, changes: Changes, content: bytes | None = None) -> Settings:
         """Return the settings there would be; RefusedSettings if chyme would not start, or not work, with them."""
         content = read_content(self._path) if content is None else content
-        before = parse_settings(self._path, content, self._environment)
+        try:
+            before = parse_settings(self._path, content, self._environment)
+        except UsageError:  # its message is not shown: it may contain a misplaced secret
+            raise UsageError(f"{self._path} is not valid now; correct it by hand first; 'chyme doctor' helps") from None
         values = self._check_values(changes)
         self._check_stored_keys(before, values)
         try:
@@ -99,10 +101,6 @@ class SettingsEditor:
             content = read_content(self._path)
             if etag is not None and etag != etag_of(content):
                 raise SettingsConflict(f"{FILE_NAME} was changed meanwhile; reload to see how, and try again")
-            try:
-                tomllib.loads(content.decode())
-            except ValueError:
-                raise UsageError(f"{self._path} is not valid TOML now; correct it by hand first") from None
             self.check(changes, content)
             replace_file(self._path, edit(content, self._check_values(changes)))
             applied = self._apply()
