@@ -112,6 +112,7 @@ def test_a_trial_that_fails_says_why_and_changes_nothing_for_others(
     model.script([fails(401)])
     tried = try_model(http, {"llm_key": "wrong"})
     assert (tried["ok"], "does not accept the key" in tried["message"]) == (False, True)
+    assert http.get("/api/ai").json()["providers"][0]["state"] == "ready"
     model.script([says("no JSON at all")])
     assert "wrong format" in try_model(http, {"llm_key": "other"})["message"]
     model.script([hangs()])
