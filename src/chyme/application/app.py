@@ -18,7 +18,14 @@ from chyme import digesters
 from chyme.application.attempt_metrics import AttemptMetrics
 from chyme.application.bookmark_export import BookmarkExport
 from chyme.application.bulk_jobs import BulkJobs
-from chyme.application.digester_config import LOCAL, allowances_of, config_of, providers_of, without_secrets
+from chyme.application.digester_config import (
+    allowances_of,
+    config_of,
+    engine_settings_of,
+    local_providers_of,
+    providers_of,
+    without_secrets,
+)
 from chyme.application.digester_list import DigesterInfo, OutputCounts, list_digesters
 from chyme.application.digestion import Digestion, DigestionParts
 from chyme.application.disk_usage import DiskUsage, measure_disk_usage
@@ -26,15 +33,18 @@ from chyme.application.document_queries import Documents
 from chyme.application.event_broadcast import Broadcast
 from chyme.application.import_jobs import ImportJobs
 from chyme.application.mailbox_config import mailbox_settings
+from chyme.application.model_trial import ModelTrial
 from chyme.application.paperless_export import PaperlessExport
+from chyme.application.private_patterns import PrivatePatterns
 from chyme.application.progress import ProgressTracker
 from chyme.application.recent_events import RecentEvent, describe_events
 from chyme.application.recorders import recorders_of
 from chyme.application.settings import Settings, read_settings
+from chyme.application.settings_changes import SettingsEditor
 from chyme.application.share_selection import select_files
 from chyme.application.spending import Spending
-from chyme.application.startup import detect_new_engines, prepare
-from chyme.application.vault_counts import VaultCounter
+from chyme.application.startup import adopt_settings, detect_new_engines, prepare
+from chyme.application.vault_counts import CountCache, VaultCounter
 from chyme.application.vault_export import VaultExport
 from chyme.application.vault_search import VaultSearch
 from chyme.core.clock import now
@@ -75,6 +85,7 @@ if TYPE_CHECKING:
     from chyme.workers.worker_report import WorkersReport
 
 SETTLE_SECONDS = 2.0
+THROUGHPUT_SECONDS = 10.0  # after a day with a million digests, counting them takes two seconds
 PATIENCE_SECONDS = 60.0  # for a file that makes no progress
 CHECK_SECONDS = 0.5  # for a check of the database before digestion starts
 LONG_CHECK_SECONDS = 10.0  # for a check after an unexpected error
@@ -122,6 +133,7 @@ class App:
         self.vault = Vault(root)
         own_state = self.vault.root / STATE
         self.settings = settings or read_settings(own_state, os.environ)
+        self.settings_editor = SettingsEditor(own_state, os.environ, lambda: self.settings, self._adopt_settings)
         state = Path(self.settings.state_dir).expanduser() if self.settings.state_dir else own_state
         if not create and not (state / FILE_NAME).exists():
             refuse_lost(state / FILE_NAME)
@@ -156,10 +168,12 @@ class App:
         self.private, self.scanner = self.open_vault.private, self.open_vault.scanner
         self.ledger = CallLedger(
             *(self.database, now, allowances_of(self.settings), self.private),
-            local_providers=("llm",) if self.settings.llm_provider == LOCAL else (),
+            local_providers=local_providers_of(self.settings),
             max_attempts=self.settings.max_attempts,
         )
-        self.spending = Spending(self.ledger, self.providers, now, self._wake_up)
+        self.spending = Spending(self.ledger, lambda: self.providers, now, self._wake_up)
+        self.model_trial = ModelTrial(self.ledger)
+        self.private_patterns = PrivatePatterns(self.open_vault, self.rules, self._wake_up)
         self.search_index = VaultSearch(
             self.database, self.settings, state, self.ledger, now, self.private, self.rules.form_of
         )
@@ -185,9 +199,10 @@ class App:
         self.imports = ImportJobs(self.open_vault, self.importer, now)
         self.attempt_metrics = AttemptMetrics()
         self.progress = ProgressTracker(
-            *(self.database, self.rules, self.ledger, self.providers, self.bulk, self.attempt_metrics),
+            *(self.database, self.rules, self.ledger, lambda: self.providers, self.bulk, self.attempt_metrics),
             lambda: self._digestion,
         )
+        self._throughput = CountCache(self._count_throughput, THROUGHPUT_SECONDS)
         self.vault_counter = VaultCounter(self.database, self.rules)
         self.broadcast = Broadcast(
             self.database,
@@ -248,6 +263,27 @@ class App:
             self.imports.resume()
         return self._digestion
 
+    def _adopt_settings(self, settings: Settings) -> None:
+        """Go on with other settings. Work under way starts again where digesters change, and goes on where not."""
+        config = config_of(settings)
+        before = (config_of(self.settings), engine_settings_of(self.settings))
+        same_work = (config, engine_settings_of(settings)) == before
+        child_config, registry = without_secrets(config), digesters.load(config).registry
+
+        def adopt() -> None:
+            self.settings, self.providers, self.child_config = settings, providers_of(settings), child_config
+            self.ledger.adopt(allowances_of(settings), local_providers_of(settings))
+            if not same_work:
+                self.rules.adopt(registry)
+            if not self.database.read_only:
+                adopt_settings(self.open_vault, self.rules, settings, self.ledger)
+
+        if self._digestion is None or same_work:
+            adopt()
+        else:
+            self._digestion.restart_engine(settings, child_config, adopt)
+        self._wake_up()
+
     def close(self) -> None:
         self.imports.close()
         if self._digestion is not None:
@@ -280,6 +316,13 @@ class App:
     def recent_events(self, count: int, limit: int) -> list[RecentEvent]:
         """Describe the last `count` events, in at most `limit` lines."""
         return describe_events(events.latest(self.database.read(), count), limit)
+
+    def throughput(self) -> list[events.Throughput]:
+        """Count the digests that ended in the last day, by output and hour."""
+        return self._throughput()
+
+    def _count_throughput(self) -> list[events.Throughput]:
+        return events.throughput(self.database.read(), iso(now() - timedelta(days=1)))
 
     def disk_usage(self) -> DiskUsage:
         """Measure the vault's state, which takes a moment if it is large."""

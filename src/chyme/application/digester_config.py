@@ -20,6 +20,12 @@ PROVIDERS = (OPENAI, "google", "anthropic", LOCAL)
 MINILM = "minilm"
 EMBEDDERS = (MINILM, "multilingual", OPENAI)
 ENGINES = ("sqlite", "meilisearch")
+CHOICES = {  # settings with a few possible values
+    "llm_provider": PROVIDERS,
+    "vision_provider": tuple(provider for provider in PROVIDERS if provider != LOCAL),
+    "embedding_provider": EMBEDDERS,
+    "local_model": LOCAL_MODELS,
+}
 
 
 def config_of(settings: Settings) -> dict[str, Any]:
@@ -154,6 +160,29 @@ def fingerprints_of(settings: Settings) -> dict[str, str]:
         if prefix == "llm":
             identity += f"\0{settings.local_model}"
         found[prefix] = hashlib.sha256(identity.encode()).hexdigest()[:16]
+    return found
+
+
+def local_providers_of(settings: Settings) -> tuple[str, ...]:
+    """Return the models that run on this machine."""
+    return ("llm",) if settings.llm_provider == LOCAL else ()
+
+
+def engine_settings_of(settings: Settings) -> dict[str, Any]:
+    """Return what the engine of a digestion takes from the settings besides the configuration of the digesters."""
+    return _pick(settings, "concurrency", "model_calls", "web_delay", "keep_links")
+
+
+def endpoints_of(settings: Settings) -> dict[str, Endpoint]:
+    """Return the endpoint of each configured model outside of chyme, by the prefix of its settings."""
+    takes = {"llm": "text", "vision": "picture", "speech": "recording", "embedding": "text"}
+    found = {}
+    for prefix in providers_of(settings):
+        provider = getattr(settings, f"{prefix}_provider", OPENAI)
+        if provider != LOCAL:
+            seconds = getattr(settings, "speech_request_seconds" if prefix == "speech" else f"{prefix}_seconds")
+            url, model, key = (getattr(settings, f"{prefix}_{field}") for field in ("url", "model", "key"))
+            found[prefix] = Endpoint(url, model, key, seconds, prefix, takes[prefix], provider)
     return found
 
 

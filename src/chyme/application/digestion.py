@@ -8,7 +8,8 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from chyme.application.attempt_metrics import AttemptMetrics
@@ -84,10 +85,51 @@ class Digestion:
     """Everything that runs while a vault is being digested."""
 
     def __init__(self, parts: DigestionParts, follow: bool, only_files: frozenset[int] | None) -> None:
-        settings, open_vault = parts.settings, parts.open_vault
+        open_vault = parts.open_vault
         self._parts = parts
         self._database = open_vault.database
         self._only_files = only_files
+        self._remote_totals: AttemptTotals | None = None
+        self._restarting = threading.Lock()
+        self._build_engine()
+        self.watcher = Watcher(
+            os.fspath(open_vault.folder.root),
+            open_vault.scanner,
+            self._wake_scheduler,
+            parts.settings.rescan_seconds,
+            report_full=lambda reason: self.pause.disk.pause(reason, self.pause.disk.resumed),
+            expect=self._prepare_children,
+        )
+        self._text_readers = frozenset(
+            digester.name
+            for digester in parts.rules.registry
+            if any(Kind.TEXT in makes.essential_for for makes in digester.traits.values())
+        )
+        self._mailbox_thread = MailboxThread(parts.mailbox) if follow and parts.mailbox.settings.enabled else None
+        self._stop = threading.Event()
+        self._last_purge = time.monotonic()
+        args = (self._try_chores, self._stop, ENGINES_SECONDS)
+        self._housekeeping = threading.Thread(target=run_periodically, args=args, name="chyme-house", daemon=True)
+        self.coordinator.recover()
+        open_vault.registry.on_change = self._wake_scheduler
+        self._follows = follow
+        self._watcher_started = follow
+        self._job_thread = BulkJobThread(parts.bulk)
+        if only_files is None:  # a process that digests only a few files leaves jobs to others
+            self._job_thread.start()
+        if follow:
+            self.runner.preload(["words", "text"])
+            self.watcher.start()
+            self._housekeeping.start()
+        if self._mailbox_thread is not None:
+            self._mailbox_thread.start()
+        if self.remote is not None:
+            self.remote.start()
+        self.scheduler.start()
+
+    def _build_engine(self) -> None:
+        """Make what depends on settings: children, connections, coordinator and scheduler. Nothing starts yet."""
+        parts, settings, open_vault = self._parts, self._parts.settings, self._parts.open_vault
         families = make_families(settings)
         self._connection_server = ConnectionServer(Guard(policy_of(settings.web_allow), settings.web_delay))
         self.runner = Runner(
@@ -103,7 +145,6 @@ class Digestion:
             memory_bytes=children_memory(settings),
         )
         self.remote: RemoteRunner | None = None  # only with workers on other machines
-        self._remote_totals: AttemptTotals | None = None
         if settings.workers_url:
             from chyme.workers.nats_client import require_nats_client
 
@@ -111,7 +152,7 @@ class Digestion:
             from chyme.application.remote_work import make_remote_runner
             from chyme.workers.attempt_totals import AttemptTotals
 
-            self._remote_totals = AttemptTotals()
+            self._remote_totals = self._remote_totals or AttemptTotals()
             self.remote = make_remote_runner(
                 *(self.runner, settings, parts.child_config, families, parts.rules, open_vault),
                 self._wake_scheduler,
@@ -131,7 +172,7 @@ class Digestion:
         self.pause = self.coordinator.pause
         self.scheduler = FileScheduler(
             *(self._database, self.coordinator, settings.concurrency, now, self._rescan_file),
-            *(only_files, settings.cores),
+            *(self._only_files, settings.cores),
             places={
                 Lane.LONG: families["speech"].count,
                 Lane.AWAY: families["web"].count,
@@ -141,39 +182,43 @@ class Digestion:
             extra_places=self._extra_places,
             max_extra=settings.remote_places if self.remote else 0,
         )
-        self.watcher = Watcher(
-            os.fspath(open_vault.folder.root),
-            open_vault.scanner,
-            self.scheduler.wake,
-            settings.rescan_seconds,
-            report_full=lambda reason: self.pause.disk.pause(reason, self.pause.disk.resumed),
-            expect=self._prepare_children,
-        )
-        self._text_readers = frozenset(
-            digester.name
-            for digester in parts.rules.registry
-            if any(Kind.TEXT in makes.essential_for for makes in digester.traits.values())
-        )
-        self._mailbox_thread = MailboxThread(parts.mailbox) if follow and parts.mailbox.settings.enabled else None
-        self._stop = threading.Event()
-        self._last_purge = time.monotonic()
-        args = (self._try_chores, self._stop, ENGINES_SECONDS)
-        self._housekeeping = threading.Thread(target=run_periodically, args=args, name="chyme-house", daemon=True)
-        self.coordinator.recover()
-        open_vault.registry.on_change = self.scheduler.wake
-        self._watcher_started = follow
-        self._job_thread = BulkJobThread(parts.bulk)
-        if only_files is None:  # a process that digests only a few files leaves jobs to others
-            self._job_thread.start()
-        if follow:
-            self.runner.preload(["words", "text"])
-            self.watcher.start()
-            self._housekeeping.start()
-        if self._mailbox_thread is not None:
-            self._mailbox_thread.start()
+
+    def restart_engine(self, settings: Settings, child_config: Mapping[str, Any], adopt: Callable[[], None]) -> None:
+        """Go on with other settings: attempts under way return to the queue without loss, then `adopt` is called.
+
+        The folder is followed all the time, so that no change of a file is missed.
+        """
+        with self._restarting:
+            if self._stop.is_set():
+                return
+            self._stop_engine(cancel_calls(self._parts.ledger))
+            self._parts = replace(self._parts, settings=settings, child_config=child_config)
+            try:
+                adopt()
+            finally:
+                self._build_engine()
+                self.coordinator.recover()
+                if self._follows:
+                    self.runner.preload(["words", "text"])
+                if self.remote is not None:
+                    self.remote.start()
+                self.scheduler.start()
+                self.scheduler.wake()
+
+    def _stop_engine(self, calls_cancelled: AbstractContextManager[None], ending: bool = False) -> None:
+        """Running attempts return to the queue without loss."""
+        self.coordinator.stop()
+        if ending:
+            self.watcher.close()
         if self.remote is not None:
-            self.remote.start()
-        self.scheduler.start()
+            self.remote.close()
+        self.runner.close()
+        with calls_cancelled:  # running calls, and those that begin meanwhile, end at once
+            if ending:
+                close_all()
+            self.scheduler.close()
+        self._connection_server.close()
+        self.coordinator.close()
 
     def close(self) -> None:
         """Stop at once: running attempts return to the queue without loss."""
@@ -181,16 +226,8 @@ class Digestion:
         if self._mailbox_thread is not None:
             self._mailbox_thread.close()
         self._job_thread.close()
-        self.coordinator.stop()
-        self.watcher.close()
-        if self.remote is not None:
-            self.remote.close()
-        self.runner.close()
-        with cancel_calls():  # running calls, and those that begin meanwhile, end at once
-            close_all()
-            self.scheduler.close()
-        self._connection_server.close()
-        self.coordinator.close()
+        with self._restarting:
+            self._stop_engine(cancel_calls(), ending=True)
         if self._housekeeping.is_alive():
             self._housekeeping.join()
 

@@ -75,14 +75,14 @@ class ProgressTracker:
         database: Database,
         rules: Rules,
         ledger: CallLedger,
-        providers: Collection[str],
+        providers: Callable[[], Collection[str]],
         bulk: BulkJobs,
         attempt_metrics: AttemptMetrics,
         digestion: Callable[[], Digestion | None],
     ) -> None:
         self._database = database
         self._ledger = ledger
-        self._providers = sorted(providers)
+        self._providers = providers
         self._bulk = bulk
         self._attempt_metrics = attempt_metrics
         self._digestion = digestion  # None: this process does not digest
@@ -151,7 +151,7 @@ class ProgressTracker:
         return RemainingCounts(present, todo, running, again + model_retries, retry, waits_for)
 
     def _waits_for(self) -> str | None:
-        for status in self._ledger.statuses(self._providers):
+        for status in self._ledger.statuses(sorted(self._providers())):
             if status.waiting and status.state != "ready":
                 return f"{status.waiting} digests wait for {status.name}, which is {status.state}: {status.reason}"
         return None

@@ -6,9 +6,11 @@ import os
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
+from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
+from chyme.application.setting_checks import check_settings
 from chyme.errors import UsageError
 from chyme.models.weights.default_place import fallback_folder
 
@@ -16,27 +18,20 @@ FILE_NAME = "settings.toml"
 PREFIX = "CHYME_"
 
 
-def _setting(default: Any, description: str) -> Any:
-    return field(default=default, metadata={"description": description})
+class Effect(StrEnum):
+    """When a setting that may be set from the page takes effect."""
+
+    AT_ONCE = "at once"
+    AFTER_RESTART = "after a restart"
 
 
-_AT_LEAST_ONE = (
-    *("concurrency", "max_attempts", "scratch_mb", "pdf_pages", "ocr_threads", "ocr_side", "office_documents"),
-    *("parser_memory_mb", "text_memory_mb", "picture_memory_mb", "page_memory_mb", "media_memory_mb"),
-    *(
-        "speech_memory_mb",
-        "embedding_memory_mb",
-        "embedding_window",
-        "meaning_passages",
-        "model_calls",
-        "llm_characters",
-        "web_memory_mb",
-        "browser_memory_mb",
-        "browser_pages",
-    ),
-    *("upload_bytes", "upload_files"),
-    *("image_pixels", "preview_pixels", "thumbnail_pixels", "page_pixels", "video_pixels"),
-)
+def _setting(default: Any, description: str, effect: Effect | None = None) -> Any:
+    """`effect`: set only for settings that may be set from the page.
+
+    A setting that names a program, a folder, a user, an address to listen on or credentials of workers never may: who
+    sets it could run programs or read files of this machine. Nor may one that lifts a limit which protects the machine.
+    """
+    return field(default=default, metadata={"description": description, "effect": effect})
 
 
 @dataclass(frozen=True)
@@ -68,7 +63,9 @@ class Settings:
         "A client that sends less than 100 bytes a second of a body for this long, or reads nothing of a response, "
         "is cut off.",
     )
-    concurrency: int = _setting(10, "How many files are in flight at once; four small texts count as one.")
+    concurrency: int = _setting(
+        10, "How many files are in flight at once; four small texts count as one.", Effect.AT_ONCE
+    )
     parser_children: int = _setting(0, "How many child processes parse documents; 0 means one per core.")
     text_children: int = _setting(0, "How many child processes cut and index text; 0 means one per core.")
     picture_children: int = _setting(0, "How many child processes look at pictures; 0 means one per core.")
@@ -113,16 +110,20 @@ class Settings:
     ocr_side: int = _setting(1600, "Writing is looked for at this size: pixels of a picture's longest side.")
     ocr_doubt: float = _setting(0.75, "Words in pictures read with less confidence (0 to 1) are marked `[?]`.")
     ocr_seconds: float = _setting(120.0, "How long tesseract may take for one picture.")
-    ocr_languages: str = _setting("eng", "What tesseract reads, such as `deu+rus`; rapidocr needs no such hint.")
+    ocr_languages: str = _setting(
+        "eng", "What tesseract reads, such as `deu+rus`; rapidocr needs no such hint.", Effect.AT_ONCE
+    )
     ocr_scripts: bool = _setting(
-        True, "Whether rapidocr has lines in other scripts read by tesseract, where that has a language for them."
+        True,
+        "Whether rapidocr has lines in other scripts read by tesseract, where that has a language for them.",
+        Effect.AT_ONCE,
     )
     html_bytes: int = _setting(50 * 1024 * 1024, "Web pages larger than this are not read.")
     text_chars: int = _setting(10_000_000, "How much text of one document is kept; more is noted, not kept.")
     image_bytes: int = _setting(500 * 1024 * 1024, "Pictures larger than this are not read.")
     image_pixels: int = _setting(250_000_000, "Pictures of more pixels than this are not decoded.")
     image_seconds: float = _setting(600.0, "How long one step on a picture may take.")
-    tell_place: bool = _setting(True, "Whether the place where a picture or video was taken is kept.")
+    tell_place: bool = _setting(True, "Whether the place where a picture or video was taken is kept.", Effect.AT_ONCE)
     preview_pixels: int = _setting(2048, "The longest side of previews.")
     thumbnail_pixels: int = _setting(512, "The longest side of thumbnails.")
     page_pixels: int = _setting(1600, "The longest side of a document's first page as a picture.")
@@ -148,88 +149,154 @@ class Settings:
     media_seconds: float = _setting(600.0, "How long looking through a recording may take, besides what its size adds.")
     video_pixels: int = _setting(36_000_000, "Videos with larger frames than this many pixels get no poster.")
     speech_dir: str = _setting("", "The folder of another Whisper model for CTranslate2; empty means the embedded one.")
-    speech_language: str = _setting("", "The language spoken, such as `de`; empty means it is detected for each file.")
+    speech_language: str = _setting(
+        "", "The language spoken, such as `de`; empty means it is detected for each file.", Effect.AT_ONCE
+    )
     speech_threads: int = _setting(0, "How many threads of a child recognise one recording; 0 means one per core.")
     speech_seconds: float = _setting(600.0, "How long recognising a recording may take, besides what its length adds.")
     speech_pace: float = _setting(10.0, "How many seconds each second of a recording adds to that.")
-    speech_url: str = _setting("", "An OpenAI-compatible endpoint that recognises speech; empty means it is done here.")
-    speech_model: str = _setting("", "The name of the model at that endpoint.")
-    speech_key: str = _setting("", "The key for that endpoint; better as CHYME_SPEECH_KEY than in a file.")
-    speech_calls_per_day: int = _setting(0, "How often that endpoint is asked in a day; 0 means without limit.")
-    speech_calls_per_second: float = _setting(20.0, "How often it is asked in a second; 0 means without limit.")
-    speech_request_seconds: float = _setting(600.0, "How long that endpoint may take for ten minutes of speech.")
-    voice_similarity: float = _setting(0.65, "Voices at least as alike as this (0 to 1) belong to one person.")
-    voice_seconds: float = _setting(2.0, "Speakers who speak for less than this are not matched with people.")
-    llm_provider: str = _setting(
-        "openai", "Whose language model: `openai` (and all compatible ones), `google`, `anthropic`, or `local`."
+    speech_url: str = _setting(
+        "", "An OpenAI-compatible endpoint that recognises speech; empty means it is done here.", Effect.AT_ONCE
     )
-    llm_url: str = _setting("", "The endpoint of a language model; empty means none, or the provider's own address.")
-    llm_model: str = _setting("", "The name of that model.")
-    llm_key: str = _setting("", "The key for that endpoint; better as CHYME_LLM_KEY than in a file.")
-    llm_seconds: float = _setting(90.0, "How long one answer of that model may take.")
-    llm_characters: int = _setting(24_000, "How much of a long text goes with one question about the whole of it.")
-    llm_calls_per_day: int = _setting(0, "How often that model is asked in a day; 0 means without limit.")
-    llm_tokens_per_day: int = _setting(0, "How many tokens may be sent and received in a day; 0 means without limit.")
-    llm_cost_per_day: float = _setting(0.0, "US dollars a day, where prices are known; 0 means without limit.")
-    llm_calls_per_second: float = _setting(20.0, "How often that model is asked in a second; 0 means without limit.")
-    local_model: str = _setting("llm", "Which weights the `local` model has: `llm`, or `smollm2`, which is tiny.")
-    local_seconds: float = _setting(300.0, "How long one answer of the `local` model may take.")
+    speech_model: str = _setting("", "The name of the model at that endpoint.", Effect.AT_ONCE)
+    speech_key: str = _setting(
+        "", "The key for that endpoint; better as CHYME_SPEECH_KEY than in a file.", Effect.AT_ONCE
+    )
+    speech_calls_per_day: int = _setting(
+        0, "How often that endpoint is asked in a day; 0 means without limit.", Effect.AT_ONCE
+    )
+    speech_calls_per_second: float = _setting(
+        20.0, "How often it is asked in a second; 0 means without limit.", Effect.AT_ONCE
+    )
+    speech_request_seconds: float = _setting(
+        600.0, "How long that endpoint may take for ten minutes of speech.", Effect.AT_ONCE
+    )
+    voice_similarity: float = _setting(
+        0.65, "Voices at least as alike as this (0 to 1) belong to one person.", Effect.AFTER_RESTART
+    )
+    voice_seconds: float = _setting(
+        2.0, "Speakers who speak for less than this are not matched with people.", Effect.AT_ONCE
+    )
+    llm_provider: str = _setting(
+        "openai",
+        "Whose language model: `openai` (and all compatible ones), `google`, `anthropic`, or `local`.",
+        Effect.AT_ONCE,
+    )
+    llm_url: str = _setting(
+        "", "The endpoint of a language model; empty means none, or the provider's own address.", Effect.AT_ONCE
+    )
+    llm_model: str = _setting("", "The name of that model.", Effect.AT_ONCE)
+    llm_key: str = _setting("", "The key for that endpoint; better as CHYME_LLM_KEY than in a file.", Effect.AT_ONCE)
+    llm_seconds: float = _setting(90.0, "How long one answer of that model may take.", Effect.AT_ONCE)
+    llm_characters: int = _setting(
+        24_000, "How much of a long text goes with one question about the whole of it.", Effect.AT_ONCE
+    )
+    llm_calls_per_day: int = _setting(
+        0, "How often that model is asked in a day; 0 means without limit.", Effect.AT_ONCE
+    )
+    llm_tokens_per_day: int = _setting(
+        0, "How many tokens may be sent and received in a day; 0 means without limit.", Effect.AT_ONCE
+    )
+    llm_cost_per_day: float = _setting(
+        0.0, "US dollars a day, where prices are known; 0 means without limit.", Effect.AT_ONCE
+    )
+    llm_calls_per_second: float = _setting(
+        20.0, "How often that model is asked in a second; 0 means without limit.", Effect.AT_ONCE
+    )
+    local_model: str = _setting(
+        "llm", "Which weights the `local` model has: `llm`, or `smollm2`, which is tiny.", Effect.AT_ONCE
+    )
+    local_seconds: float = _setting(300.0, "How long one answer of the `local` model may take.", Effect.AT_ONCE)
     local_memory_mb: int = _setting(2048, "Memory the `local` model may use besides the file of its weights.")
-    local_characters: int = _setting(6_000, "How much of a long text goes to the `local` model at once.")
+    local_characters: int = _setting(
+        6_000, "How much of a long text goes to the `local` model at once.", Effect.AT_ONCE
+    )
     local_threads: int = _setting(0, "How many threads the `local` model runs on; 0 means one per core.")
     local_idle_seconds: float = _setting(300.0, "The `local` model leaves memory after this long with nothing to do.")
-    model_calls: int = _setting(8, "How many files wait for models at once.")
+    model_calls: int = _setting(8, "How many files wait for models at once.", Effect.AT_ONCE)
     vision_provider: str = _setting(
-        "openai", "Whose model sees: `openai` (and all compatible ones), `google` or `anthropic`."
+        "openai", "Whose model sees: `openai` (and all compatible ones), `google` or `anthropic`.", Effect.AT_ONCE
     )
     vision_url: str = _setting(
-        "", "The endpoint of a model that sees; empty means none, or the provider's own address."
+        "", "The endpoint of a model that sees; empty means none, or the provider's own address.", Effect.AT_ONCE
     )
-    vision_model: str = _setting("", "The name of that model.")
-    vision_key: str = _setting("", "The key for that endpoint; better as CHYME_VISION_KEY than in a file.")
-    vision_seconds: float = _setting(90.0, "How long one answer of that model may take.")
-    vision_calls_per_day: int = _setting(0, "How often that model is asked in a day; 0 means without limit.")
+    vision_model: str = _setting("", "The name of that model.", Effect.AT_ONCE)
+    vision_key: str = _setting(
+        "", "The key for that endpoint; better as CHYME_VISION_KEY than in a file.", Effect.AT_ONCE
+    )
+    vision_seconds: float = _setting(90.0, "How long one answer of that model may take.", Effect.AT_ONCE)
+    vision_calls_per_day: int = _setting(
+        0, "How often that model is asked in a day; 0 means without limit.", Effect.AT_ONCE
+    )
     vision_tokens_per_day: int = _setting(
-        0, "How many tokens may be sent and received in a day; 0 means without limit."
+        0, "How many tokens may be sent and received in a day; 0 means without limit.", Effect.AT_ONCE
     )
-    vision_cost_per_day: float = _setting(0.0, "US dollars a day, where prices are known; 0 means without limit.")
-    vision_calls_per_second: float = _setting(20.0, "How often it is asked in a second; 0 means without limit.")
+    vision_cost_per_day: float = _setting(
+        0.0, "US dollars a day, where prices are known; 0 means without limit.", Effect.AT_ONCE
+    )
+    vision_calls_per_second: float = _setting(
+        20.0, "How often it is asked in a second; 0 means without limit.", Effect.AT_ONCE
+    )
     heic_bytes: int = _setting(
-        15 * 1024 * 1024, "HEIC pictures larger than this are previewed, but not sent to a model."
+        15 * 1024 * 1024, "HEIC pictures larger than this are previewed, but not sent to a model.", Effect.AT_ONCE
     )
-    crawl: bool = _setting(True, "Whether the pages behind links are fetched; otherwise only their addresses are kept.")
+    crawl: bool = _setting(
+        True, "Whether the pages behind links are fetched; otherwise only their addresses are kept.", Effect.AT_ONCE
+    )
     keep_links: bool = _setting(
         False,
         "Whether the first 20 links of every text that is not private are kept as link files, in the folder `links`.",
+        Effect.AT_ONCE,
     )
     web_allow: str = _setting(
         "", "Hosts links may lead to though they are private, such as `wiki.lan, 127.0.0.1:8000, 10.1.0.0/16`."
     )
-    web_agent: str = _setting("", "How chyme names itself to web servers; empty means chyme and its version.")
-    web_delay: float = _setting(1.0, "Seconds between two pages fetched from one host.")
-    web_robots: bool = _setting(False, "Whether robots.txt is obeyed; a person who saves a link is no robot.")
-    web_seconds: float = _setting(60.0, "How long fetching one page may take, redirects included.")
-    web_hops: int = _setting(10, "How many redirects are followed.")
-    web_page_bytes: int = _setting(20 * 1024 * 1024, "Pages, and files behind links, larger than this are not read.")
-    web_snapshot_bytes: int = _setting(20 * 1024 * 1024, "How large the kept copy of a page may grow.")
-    web_picture_bytes: int = _setting(5 * 1024 * 1024, "Pictures and fonts larger than this are left out of the copy.")
-    web_parts: int = _setting(200, "How many pictures, styles and fonts are fetched for one copy.")
-    web_parts_seconds: float = _setting(30.0, "How long fetching them all may take.")
+    web_agent: str = _setting(
+        "", "How chyme names itself to web servers; empty means chyme and its version.", Effect.AT_ONCE
+    )
+    web_delay: float = _setting(1.0, "Seconds between two pages fetched from one host.", Effect.AT_ONCE)
+    web_robots: bool = _setting(
+        False, "Whether robots.txt is obeyed; a person who saves a link is no robot.", Effect.AT_ONCE
+    )
+    web_seconds: float = _setting(60.0, "How long fetching one page may take, redirects included.", Effect.AT_ONCE)
+    web_hops: int = _setting(10, "How many redirects are followed.", Effect.AT_ONCE)
+    web_page_bytes: int = _setting(
+        20 * 1024 * 1024, "Pages, and files behind links, larger than this are not read.", Effect.AT_ONCE
+    )
+    web_snapshot_bytes: int = _setting(20 * 1024 * 1024, "How large the kept copy of a page may grow.", Effect.AT_ONCE)
+    web_picture_bytes: int = _setting(
+        5 * 1024 * 1024, "Pictures and fonts larger than this are left out of the copy.", Effect.AT_ONCE
+    )
+    web_parts: int = _setting(200, "How many pictures, styles and fonts are fetched for one copy.", Effect.AT_ONCE)
+    web_parts_seconds: float = _setting(30.0, "How long fetching them all may take.", Effect.AT_ONCE)
     embedding_provider: str = _setting(
         "minilm",
         "What embeds passages for search by meaning: `minilm`, `multilingual` (after `chyme weights multilingual`), "
         "or an endpoint: `openai` (and all compatible ones).",
+        Effect.AFTER_RESTART,
     )
-    embedding_url: str = _setting("", "The address of that endpoint, without `/embeddings`.")
-    embedding_model: str = _setting("", "The name of the model at that endpoint.")
-    embedding_key: str = _setting("", "The key for that endpoint; better as CHYME_EMBEDDING_KEY than in a file.")
-    embedding_dimension: int = _setting(0, "How long its vectors are; 0 means as long as it makes them.")
-    embedding_window: int = _setting(500, "How many tokens a passage for that endpoint has.")
-    embedding_seconds: float = _setting(60.0, "How long one answer of that endpoint may take.")
-    embedding_calls_per_day: int = _setting(0, "How often that endpoint is asked in a day; 0 means without limit.")
-    embedding_tokens_per_day: int = _setting(0, "How many tokens may go to it in a day; 0 means without limit.")
-    embedding_cost_per_day: float = _setting(0.0, "US dollars a day, where prices are known; 0 means without limit.")
-    embedding_calls_per_second: float = _setting(20.0, "How often it is asked in a second; 0 means without limit.")
+    embedding_url: str = _setting("", "The address of that endpoint, without `/embeddings`.", Effect.AFTER_RESTART)
+    embedding_model: str = _setting("", "The name of the model at that endpoint.", Effect.AFTER_RESTART)
+    embedding_key: str = _setting(
+        "", "The key for that endpoint; better as CHYME_EMBEDDING_KEY than in a file.", Effect.AFTER_RESTART
+    )
+    embedding_dimension: int = _setting(
+        0, "How long its vectors are; 0 means as long as it makes them.", Effect.AFTER_RESTART
+    )
+    embedding_window: int = _setting(500, "How many tokens a passage for that endpoint has.", Effect.AFTER_RESTART)
+    embedding_seconds: float = _setting(60.0, "How long one answer of that endpoint may take.", Effect.AFTER_RESTART)
+    embedding_calls_per_day: int = _setting(
+        0, "How often that endpoint is asked in a day; 0 means without limit.", Effect.AT_ONCE
+    )
+    embedding_tokens_per_day: int = _setting(
+        0, "How many tokens may go to it in a day; 0 means without limit.", Effect.AT_ONCE
+    )
+    embedding_cost_per_day: float = _setting(
+        0.0, "US dollars a day, where prices are known; 0 means without limit.", Effect.AT_ONCE
+    )
+    embedding_calls_per_second: float = _setting(
+        20.0, "How often it is asked in a second; 0 means without limit.", Effect.AT_ONCE
+    )
     embedding_children: int = _setting(0, "How many child processes embed texts; 0 means one per core, at most 2.")
     embedding_threads: int = _setting(1, "How many threads of a child embed texts; 0 means one per core.")
     embedding_memory_mb: int = _setting(1024, "Memory one of them may use.")
@@ -278,21 +345,11 @@ class Settings:
     )
     log_format: str = _setting("text", "How the log of `serve` looks: `text` for people, `json` for programs.")
     rescan_seconds: float = _setting(3600.0, "How often `serve` looks through the whole vault again.")
-    purge_after_days: float = _setting(30.0, "Vanished files are forgotten after this long.")
+    purge_after_days: float = _setting(30.0, "Vanished files are forgotten after this long.", Effect.AT_ONCE)
     max_attempts: int = _setting(3, "How often a digest is tried before it counts as failed.")
 
     def __post_init__(self) -> None:
-        for name in _AT_LEAST_ONE:
-            if getattr(self, name) < 1:
-                raise UsageError(f"setting {name} must be at least 1, not {getattr(self, name)}")
-        for name in ("connections", "connections_per_address", "children_memory_mb"):
-            if getattr(self, name) < 0:
-                raise UsageError(f"setting {name} must be 0 or more, not {getattr(self, name)}")
-        for name in ("head_seconds", "stall_seconds"):
-            if not getattr(self, name) > 0:
-                raise UsageError(f"setting {name} must be more than 0, not {getattr(self, name)}")
-        if self.log_format not in ("text", "json"):
-            raise UsageError(f"setting log_format must be text or json, not {self.log_format!r}")
+        check_settings(self)
 
     @property
     def cores(self) -> int:
@@ -302,37 +359,49 @@ class Settings:
 def read_settings(folder: Path, environment: Mapping[str, str]) -> Settings:
     """Return the defaults, overridden by settings.toml in the vault's .chyme, overridden by the environment."""
     path = folder / FILE_NAME
+    return parse_settings(path, path.read_bytes() if path.is_file() else b"", environment)
+
+
+def parse_settings(path: Path, content: bytes, environment: Mapping[str, str]) -> Settings:
+    """Return the settings that this content of settings.toml gives; `path` is for messages."""
     known = {entry.name: entry for entry in fields(Settings)}
-    values: dict[str, Any] = {}
-    if path.is_file():
-        try:
-            values.update(tomllib.loads(path.read_text(encoding="utf-8")))
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            raise UsageError(f"{path}: is not valid TOML: {error}") from error
+    try:
+        values: dict[str, Any] = tomllib.loads(content.decode())
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise UsageError(f"{path}: is not valid TOML: {error}") from error
     for name in values:
         if name not in known:
             raise UsageError(f"{path}: there is no setting called {name!r}; docs/settings.md lists them all")
     for name in known:
         if (PREFIX + name.upper()) in environment:
             values[name] = environment[PREFIX + name.upper()]
-    settings = Settings(**{name: _convert(name, known[name].default, value) for name, value in values.items()})
+    settings = Settings(**{name: convert(name, value) for name, value in values.items()})
     if settings.weights_dir:
         return settings
     return replace(settings, weights_dir=fallback_folder(environment))
 
 
-def _convert(name: str, default: Any, value: Any) -> Any:
-    kind = type(default)
+def effects() -> dict[str, Effect | None]:
+    """Every setting, and when it takes effect if it may be set from the page; None: it stays in the file."""
+    return {entry.name: entry.metadata["effect"] for entry in fields(Settings)}
+
+
+def convert(name: str, value: Any) -> Any:
+    """Return the value with the type of the setting `name`; UsageError if it does not fit."""
+    kind = type(_DEFAULTS[name])
     try:
         if kind is bool:
             return value if isinstance(value, bool) else _YES_OR_NO[str(value).strip().lower()]
         if isinstance(value, bool) or ((kind is str) != isinstance(value, str) and not isinstance(value, str)):
             raise ValueError
+        if kind is int and isinstance(value, float) and not value.is_integer():
+            raise ValueError
         return kind(value)
-    except (ValueError, KeyError):
+    except (ValueError, KeyError, OverflowError):
         raise UsageError(f"setting {name} must be {_TYPE_NAMES[kind]}, not {value!r}") from None
 
 
+_DEFAULTS: dict[str, Any] = {entry.name: entry.default for entry in fields(Settings)}
 _TYPE_NAMES = {int: "a whole number", float: "a number", str: "a text", bool: "true or false"}
 _YES_OR_NO = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import tomllib
 from collections.abc import Mapping
 from dataclasses import Field, dataclass, fields
@@ -10,7 +9,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
-from chyme.application.settings import FILE_NAME, PREFIX, Settings, read_settings
+from chyme.application.settings import FILE_NAME, PREFIX, Settings, effects, read_settings
+from chyme.application.settings_file import Value, etag_of, read_content, to_toml
 from chyme.errors import UsageError
 
 SECRET_PLACEHOLDER = "…"
@@ -43,8 +43,6 @@ TOPICS = (
 )
 REST = "More"
 
-Value = str | int | float | bool
-
 
 @dataclass(frozen=True, slots=True)
 class SettingView:
@@ -60,6 +58,8 @@ class SettingView:
     given: bool  # whether it differs from the default
     after_restart: Value | None  # if settings.toml or the environment have changed meanwhile
     line: str  # for settings.toml
+    effect: str | None  # when it takes effect if it is set from the page; None: it stays in the file
+    locked: str | None  # why it cannot be set from the page
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +69,7 @@ class SettingsView:
     file: str
     settings: tuple[SettingView, ...]
     problem: str | None
+    etag: str  # changes when settings.toml does
 
 
 def view_settings(current: Settings, folder: Path, environment: Mapping[str, str]) -> SettingsView:
@@ -77,7 +78,17 @@ def view_settings(current: Settings, folder: Path, environment: Mapping[str, str
     settings = [_make_view(setting, current, in_file, environment, later) for setting in fields(Settings)]
     order = [topic for topic, _ in TOPICS]
     settings.sort(key=lambda setting: order.index(setting.topic) if setting.topic in order else len(order))
-    return SettingsView(str(folder / FILE_NAME), tuple(settings), problem)
+    etag = etag_of(read_content(folder / FILE_NAME))
+    return SettingsView(str(folder / FILE_NAME), tuple(settings), problem, etag)
+
+
+def why_locked(name: str, environment: Mapping[str, str]) -> str | None:
+    """Return why a setting cannot be set from the page; None if it can."""
+    if effects().get(name) is None:
+        return f"stays in {FILE_NAME}, because it concerns programs, folders or limits of this machine"
+    if PREFIX + name.upper() in environment:
+        return f"{PREFIX}{name.upper()} in the environment sets it, and wins over {FILE_NAME}"
+    return None
 
 
 def is_secret(name: str) -> bool:
@@ -151,7 +162,9 @@ def _make_view(
         ),
         given=value != default,
         after_restart=_hide_password(later_value) if later_value != value and not secret else None,
-        line=f'{name} = "…"' if secret else f"{name} = {_toml(_hide_password(value))}",
+        line=f'{name} = "…"' if secret else f"{name} = {to_toml(_hide_password(value))}",
+        effect=setting.metadata["effect"],
+        locked=why_locked(name, environment),
     )
 
 
@@ -164,7 +177,3 @@ def _topic(name: str) -> str:
 
 def _hide_password(value: Any) -> Any:
     return without_password(value) if isinstance(value, str) and "://" in value else value
-
-
-def _toml(value: Value) -> str:
-    return json.dumps(value, ensure_ascii=False)  # for these four types, JSON is valid TOML

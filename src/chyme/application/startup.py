@@ -38,9 +38,17 @@ def prepare(
     _update_states(database, rules)
     _update_lanes(database, rules)
     ledger.requeue_after_changes(fingerprints_of(settings))
-    _redo_disclosed(open_vault, rules)
+    requeue_disclosed(open_vault, rules)
     search_index.prepare()
     skip_removed_outputs(database, rules, now())
+
+
+def adopt_settings(open_vault: OpenVault, rules: Rules, settings: Settings, ledger: CallLedger) -> None:
+    """The part of `prepare` that follows from settings, after they were changed while chyme runs."""
+    _retry_unavailable(open_vault.database, rules.recipes())
+    _update_lanes(open_vault.database, rules)
+    ledger.requeue_after_changes(fingerprints_of(settings))
+    requeue_disclosed(open_vault, rules)
 
 
 def detect_new_engines(database: Database, rules: Rules) -> bool:
@@ -92,7 +100,7 @@ def _update_lanes(database: Database, rules: Rules) -> None:
     database.write(change)
 
 
-def _redo_disclosed(open_vault: OpenVault, rules: Rules) -> None:
+def requeue_disclosed(open_vault: OpenVault, rules: Rules) -> None:
     """Make digests again that were made locally because their file was private, and is not any more."""
     found: dict[int, list[str]] = {}
     for digester in rules.registry:

@@ -16,9 +16,10 @@ from chyme.core.pipeline.document_state import PROCESSING_STATUS, STALE_SECONDS
 from chyme.core.store.sqlite.database import Database
 from chyme.errors import UsageError
 from chyme.model import Kind, iso
-from chyme.search.tables import facets, listing
+from chyme.search.tables import facets, listing, timeline
 from chyme.search.tables.keyword_queries import Condition
 from chyme.search.tables.listing import Card, Filters
+from chyme.search.tables.timeline import PeriodCount
 from chyme.speech.people.names import parse_person_number
 from chyme.speech.people.tables import people
 
@@ -117,6 +118,11 @@ class FileList:
             found = listing.folders(db, inside) if among is None else listing.folders_of(db, inside, among)
         found_folders = [Folder(path, path.rpartition("/")[2], files) for path, files in found.items()]
         return sorted(found_folders, key=lambda folder: (folder.name.casefold(), folder.path))
+
+    def count_by_time(self, year: str | None) -> list[PeriodCount]:
+        """Count the files of each kind by the year of their date, or by the month of one year."""
+        db = self._database.read()
+        return timeline.by_year(db) if year is None else timeline.by_month(db, year)
 
     def facets(self) -> facets.Facets:
         """The number of files for each kind, tag and so on; in a large and busy vault some seconds out of date."""

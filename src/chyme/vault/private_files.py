@@ -7,6 +7,7 @@ import re
 import stat
 import threading
 import unicodedata
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -20,8 +21,26 @@ _SHOWN_CHARS = 60  # of a line in a message
 _ALL_PRIVATE = "until that is put right, every file is private"
 
 
-class _Unclear(Exception):
+class UnclearPatterns(Exception):
     """The file does not say clearly what is private."""
+
+
+@dataclass(frozen=True, slots=True)
+class Patterns:
+    """The patterns of one text, for either way of spelling a name."""
+
+    specs: tuple[pathspec.GitIgnoreSpec, ...] = ()
+
+    @property
+    def count(self) -> int:
+        """How many there are."""
+        return len(self.specs[0].patterns) if self.specs else 0
+
+    def match(self, path: str) -> bool:
+        """Whether the file at this path, or a folder above it, is private."""
+        return any(
+            spec.match_file(unicodedata.normalize(form, path)) for form, spec in zip(_FORMS, self.specs, strict=False)
+        )
 
 
 class PrivateFiles:
@@ -32,31 +51,28 @@ class PrivateFiles:
         self._path = root / FILE_NAME
         self._guard = threading.Lock()
         self._read_stamp: tuple[int, ...] | None = None
-        self._specs: tuple[pathspec.GitIgnoreSpec, ...] = ()
+        self._patterns = Patterns()
         self._problem: str | None = None
 
     def __call__(self, path: str) -> bool:
         """Whether the file at this path, or a folder above it, is private. All are while the patterns are unclear."""
         with self._guard:
             self._refresh()
-            return self._problem is not None or any(
-                spec.match_file(unicodedata.normalize(form, path))
-                for form, spec in zip(_FORMS, self._specs, strict=False)
-            )
+            return self._problem is not None or self._patterns.match(path)
 
     @property
     def has_patterns(self) -> bool:
         """Whether there may be private files at all."""
         with self._guard:
             self._refresh()
-            return self._problem is not None or any(spec.patterns for spec in self._specs)
+            return self._problem is not None or self._patterns.count > 0
 
     @property
     def patterns(self) -> int:
         """The number of patterns, for display; 0 while there is a problem."""
         with self._guard:
             self._refresh()
-            return len(self._specs[0].patterns) if self._specs else 0
+            return self._patterns.count
 
     @property
     def problem(self) -> str | None:
@@ -81,17 +97,17 @@ class PrivateFiles:
             stamp = self._stamp()
             if stamp is not None and stamp == self._read_stamp:
                 return
-            self._specs, self._problem, self._read_stamp = (), None, None
+            self._patterns, self._problem, self._read_stamp = Patterns(), None, None
             if stamp is not None:
-                self._specs = _read(self._path)
+                self._patterns = _read(self._path)
                 self._read_stamp = stamp
         except OSError as error:
             self._set_problem(f"{FILE_NAME} cannot be read ({error.strerror or error}); {_ALL_PRIVATE}")
-        except _Unclear as error:
+        except UnclearPatterns as error:
             self._set_problem(f"{FILE_NAME} {error}; {_ALL_PRIVATE}")
 
     def _set_problem(self, problem: str) -> None:
-        self._specs, self._problem, self._read_stamp = (), problem, None
+        self._patterns, self._problem, self._read_stamp = Patterns(), problem, None
 
     def _stamp(self) -> tuple[int, ...] | None:
         """Return a value that changes when the file does; None if there is no file."""
@@ -103,28 +119,34 @@ class PrivateFiles:
         if stat.S_ISLNK(status.st_mode):
             status = self._path.stat()  # raises for a dangling link: it does not mean that there are no patterns
         if not stat.S_ISREG(status.st_mode):
-            raise _Unclear("is no file")
+            raise UnclearPatterns("is no file")
         return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 
-def _read(path: Path) -> tuple[pathspec.GitIgnoreSpec, ...]:
+def _read(path: Path) -> Patterns:
     with path.open("rb") as stream:
-        data = stream.read(MAX_BYTES + 1)
+        return parse_patterns(stream.read(MAX_BYTES + 1))
+
+
+def parse_patterns(data: bytes) -> Patterns:
+    """Return the patterns of this content; UnclearPatterns if it does not say clearly what is private."""
     if len(data) > MAX_BYTES:
-        raise _Unclear(f"is larger than {MAX_BYTES:,} bytes")
+        raise UnclearPatterns(f"is larger than {MAX_BYTES:,} bytes")
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
         text = "\0"
     if "\0" in text:  # UTF-16 has one next to every letter
-        raise _Unclear("is not written in UTF-8; save it as UTF-8")
+        raise UnclearPatterns("is not written in UTF-8; save it as UTF-8")
     lines: list[str] = []
     for number, line in enumerate(_LINES.split(text), 1):
         if line.strip() and not line.startswith("#"):
             _check_line(number, line)
             lines.append(line)
-    return tuple(
-        pathspec.GitIgnoreSpec.from_lines([unicodedata.normalize(form, line) for line in lines]) for form in _FORMS
+    return Patterns(
+        tuple(
+            pathspec.GitIgnoreSpec.from_lines([unicodedata.normalize(form, line) for line in lines]) for form in _FORMS
+        )
     )
 
 
@@ -137,4 +159,4 @@ def _check_line(number: int, line: str) -> None:
     except ValueError:
         names_something = False
     if not names_something:
-        raise _Unclear(f"has no pattern in line {number}, {line[:_SHOWN_CHARS]!r}")
+        raise UnclearPatterns(f"has no pattern in line {number}, {line[:_SHOWN_CHARS]!r}")

@@ -1,4 +1,4 @@
-"""/settings, /api/settings and /api/doctor: they show everything except secrets, and nothing can be set."""
+"""/settings, /api/settings and /api/doctor: they show everything except secrets."""
 
 from __future__ import annotations
 
@@ -53,6 +53,7 @@ def test_every_setting_is_listed_with_its_topic_and_its_line(http: TestClient) -
     assert found["llm_key"] | {"told": "", "topic": ""} == {
         "name": "llm_key", "told": "", "topic": "", "value": None, "default": "", "source": "start", "secret": True,
         "given": True, "after_restart": None, "line": 'llm_key = "…"',
+        "effect": "at once", "locked": None,
     }  # fmt: skip
 
 
@@ -130,8 +131,8 @@ def test_the_vault_is_described_by_its_folder_its_size_and_its_last_scan(app: Ap
     assert "just now" in html and "database" in html
 
 
-@pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE"])
-def test_nothing_can_be_set(http: TestClient, method: str) -> None:
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE"])
+def test_settings_are_set_by_patch_alone(http: TestClient, method: str) -> None:
     assert http.request(method, "/api/settings", json={"port": 1}).status_code == 405
 
 

@@ -32,6 +32,13 @@ class Rules:
     classifiers: Mapping[str, Digester] = field(init=False)  # the outputs that classify a file, with their digesters
     essential: Mapping[Kind, tuple[str, ...]] = field(init=False)
 
+    def adopt(self, registry: tuple[Digester, ...]) -> None:
+        """Use the same digesters with other settings from now on. Attempts that run keep theirs."""
+        if [digester.outputs for digester in registry] != [digester.outputs for digester in self.registry]:
+            raise UsageError("these settings make other outputs; they take effect when chyme is started again")
+        object.__setattr__(self, "registry", registry)
+        self.__post_init__()
+
     def __post_init__(self) -> None:
         connect_form_readers(self.registry)
         problems = find_misordered(self.registry)

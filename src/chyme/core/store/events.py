@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from sqlite3 import Connection
 
 RECENT_EVENTS = 2000  # events searched for the progress of running work, which is recorded every few seconds
@@ -79,3 +80,28 @@ def prune(db: Connection, before: str) -> int:
 
 def forget_file(db: Connection, file_id: int) -> None:
     db.execute("DELETE FROM events WHERE file_id = ?", (file_id,))
+
+
+@dataclass(frozen=True, slots=True)
+class Throughput:
+    """How many digests of one output ended in one hour."""
+
+    output: str
+    hour: str  # 2026-05-01T14, in UTC
+    completed: int
+    failed: int
+
+
+def throughput(db: Connection, since: str) -> list[Throughput]:
+    """What ended since this moment, by output and hour. Events are kept for a day, so there is nothing older."""
+    rows = db.execute(
+        """
+        SELECT digester, substr(at, 1, 13), count(*) FILTER (WHERE status = 'completed'),
+               count(*) FILTER (WHERE status = 'failed')
+          FROM events
+         WHERE type = 'digest' AND status IN ('completed', 'failed') AND at >= ? AND digester IS NOT NULL
+         GROUP BY 1, 2 ORDER BY 1, 2
+        """,
+        (since,),
+    )
+    return [Throughput(*row) for row in rows]

@@ -29,10 +29,18 @@ RESPONSES: dict[int | str, dict[str, Any]] = {
 }
 
 
-def problem_response(status: int, detail: str, headers: dict[str, str] | None = None) -> JSONResponse:
-    """Return a response that says what went wrong."""
+def problem_response(
+    status: int, detail: str, headers: dict[str, str] | None = None, more: dict[str, Any] | None = None
+) -> JSONResponse:
+    """Return a response that says what went wrong. `more` is added for programs."""
     shown = detail.encode("utf-8", "replace").decode()  # a file name need not be valid text
-    problem = {"type": "about:blank", "title": HTTPStatus(status).phrase, "status": status, "detail": shown}
+    problem = {
+        "type": "about:blank",
+        "title": HTTPStatus(status).phrase,
+        "status": status,
+        "detail": shown,
+        **(more or {}),
+    }
     return JSONResponse(problem, status, headers, MEDIA_TYPE)
 
 

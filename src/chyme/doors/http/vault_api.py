@@ -27,6 +27,7 @@ from chyme.doors.http.routes import (
     links,
     mail,
     mcp,
+    overviews,
     people,
     saved_searches,
     search,
@@ -37,7 +38,7 @@ from chyme.doors.http.routes import (
     uploads,
     workers,
 )
-from chyme.doors.page import activity, file, sharing, trash, vault
+from chyme.doors.page import activity, file, sharing, timeline, trash, vault
 from chyme.doors.page import people as people_page
 from chyme.doors.page import saved_searches as saved_searches_page
 from chyme.doors.page import settings as settings_page
@@ -49,11 +50,12 @@ from chyme.errors import ChymeError
 # The `add_routes` of each module adds its routes to the HTTP application of an opened vault.
 API = (
     *(mcp, search, digests, files, content, uploads, captures, imports, links, document_edits, bulk_jobs),
-    *(digesters, tags, people, events, export, spending, settings, workers, mail, shares, saved_searches),
+    *(digesters, tags, people, events, export, spending, settings, workers, mail, shares),
+    *(saved_searches, overviews),
 )
 PAGES = (
     *(vault, file, people_page, tags_page, activity, settings_page, trash),
-    *(sharing, saved_searches_page, shares_page),
+    *(sharing, saved_searches_page, shares_page, timeline),
 )
 
 

@@ -1,7 +1,8 @@
 """Listens on a socket in the state folder, and answers searches of the vault's owner, and questions about its workers.
 
 One line of JSON comes in, one JSON object goes out, and the connection ends. Only the user this server runs as, and
-root, are answered: the kernel says who asks. Nothing else is offered, so nothing can be changed here.
+root, are answered: the kernel says who asks. Nothing else is
+offered, so nothing can be changed here; who has changed settings.toml may have it read again.
 """
 
 from __future__ import annotations
@@ -131,6 +132,8 @@ def _answer(app: App, line: bytes) -> dict[str, Any]:
             return {"error": "another version"}
         if asked.get("about") == "workers":
             return {"result": _describe_workers(app)}
+        if asked.get("about") == "settings":
+            return {"result": {"at_once": list(app.settings_editor.reload())}}
         if asked["mode"] not in MODES:
             return {"error": "another version"}
         result = app.search.search(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
@@ -13,14 +14,27 @@ from fastapi.responses import HTMLResponse
 from chyme.application.app import App
 from chyme.application.spending import CallTotals
 from chyme.core.clock import now
+from chyme.doors.page.charts import SERIES, Chart, stacked_bars
 from chyme.doors.page.labels import STATES, labels_of
-from chyme.doors.page.rendering import page
+from chyme.doors.page.rendering import format_dollars, page
 
 DAYS = 30
 JOBS = 8  # unfinished jobs come first
 SHOWN, LOOKED_AT = 25, 200  # lines, and events they are made from: most files have several events
 WORKERS = 100  # rows of the table; `chyme workers` lists all
-Part = Literal["now", "workers", "states", "failures", "jobs", "outdated", "vanished", "models", "mail", "lately"]
+Part = Literal[
+    "throughput",
+    "now",
+    "workers",
+    "states",
+    "failures",
+    "jobs",
+    "outdated",
+    "vanished",
+    "models",
+    "mail",
+    "lately",
+]
 WIDTH, HEIGHT, GAP = 600.0, 96.0, 4.0
 MIN_HEIGHT = 2.0  # the bar of a day with calls is never invisible
 
@@ -29,6 +43,7 @@ def add_routes(api: FastAPI, app: App) -> None:
     parts: dict[str, Callable[[], dict[str, Any]]] = {
         "now": lambda: {"progress": app.progress.report().as_json()},
         "workers": lambda: _workers_context(app),
+        "throughput": lambda: _throughput_context(app),
         "states": lambda: {"counts": app.documents.states(), "states": STATES},
         "failures": lambda: {"groups": app.failures.groups()},
         "jobs": lambda: {"jobs": app.bulk.list_jobs()[:JOBS]},
@@ -41,10 +56,10 @@ def add_routes(api: FastAPI, app: App) -> None:
 
     @api.get("/activity")
     def activity(request: Request) -> HTMLResponse:
-        """The page. The outdated digests take long to count: the page loads that part afterwards."""
+        """The page. What takes long to count is loaded by the page afterwards."""
         context: dict[str, Any] = {"older": app.documents.outdated()}
         for name, part in parts.items():
-            if name != "outdated":
+            if name not in ("outdated", "throughput"):
                 context |= part()
         return page(request, "activity.html", active="activity", labels=labels_of(app), **context)
 
@@ -71,11 +86,54 @@ def _workers_context(app: App) -> dict[str, Any]:
     return {"workers": report, "worker_rows": rows[:WORKERS], "workers_left_out": max(0, len(rows) - WORKERS)}
 
 
+def _throughput_context(app: App) -> dict[str, Any]:
+    """What ended in each hour of the last day, those outputs first that ended most often; and what they cost."""
+    hours = [f"{now() - timedelta(hours=ago):%Y-%m-%dT%H}" for ago in range(23, -1, -1)]
+    counts = app.throughput()
+    ended: Counter[str] = Counter()
+    by_output: dict[str, dict[str, float]] = {}
+    for count in counts:
+        ended[count.output] += count.completed + count.failed
+        by_output.setdefault(count.output, {})[count.hour] = float(count.completed + count.failed)
+    outputs = [output for output, _ in ended.most_common()]
+    labels = labels_of(app)
+    series = {labels.get(output, output): by_output[output] for output in outputs[: SERIES - 1]}
+    rest: Counter[str] = Counter()
+    for output in outputs[SERIES - 1 :]:
+        for hour, amount in by_output[output].items():
+            rest[hour] += int(amount)
+    if rest:
+        series["Others"] = {hour: float(amount) for hour, amount in rest.items()}
+    failed = Counter[str]()
+    for count in counts:
+        failed[count.output] += count.failed
+    costs = {totals.name: totals for totals in app.spending.call_totals("digester", 1)}
+    return {
+        "hours": stacked_bars("Digests that ended in each hour of the last day", "Hour (UTC)", hours, series),
+        "ended": [(output, ended[output], failed[output], costs.pop(output, None)) for output in outputs],
+        "other_costs": list(costs.values()),
+    }
+
+
+def _daily_chart(app: App) -> Chart:
+    """Spending by day and provider; calls where no price is known."""
+    totals = app.spending.daily_totals(DAYS)
+    priced = any(entry.cost for entry in totals)
+    series: dict[str, dict[str, float]] = {}
+    for entry in totals:
+        series.setdefault(entry.provider, {})[entry.day] = (entry.cost or 0.0) if priced else float(entry.calls)
+    days = [(now().date() - timedelta(days=ago)).isoformat() for ago in range(DAYS - 1, -1, -1)]
+    if priced:
+        return stacked_bars("Dollars by day and provider", "Day", days, series, show=format_dollars)
+    return stacked_bars("Calls by day and provider", "Day", days, series)
+
+
 def _models_context(app: App) -> dict[str, Any]:
     return {
         "standings": app.spending.provider_statuses(),
         "workers_may_read": app.workers_report() is not None,
         "chart": cost_bars(app.spending.call_totals("day", DAYS), now().date(), DAYS),
+        "daily": _daily_chart(app),
         "by_digester": app.spending.call_totals("digester", DAYS),
         "by_model": app.spending.call_totals("model", DAYS),
         "private_patterns": app.private.patterns,

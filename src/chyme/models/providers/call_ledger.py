@@ -11,7 +11,7 @@ from sqlite3 import Connection
 
 from chyme.core.store import digest_queue, vault_properties
 from chyme.core.store.models import calls, fallbacks, providers
-from chyme.core.store.models.calls import CallTotals, Spending
+from chyme.core.store.models.calls import CallTotals, DayTotals, Spending
 from chyme.core.store.models.providers import Provider
 from chyme.core.store.sqlite.database import Database
 from chyme.errors import BY_CATEGORY, BudgetSpent, Category, DigestError, EngineUnavailable, RateLimited
@@ -83,6 +83,14 @@ class CallLedger:
     def calls_for_search(self) -> AttemptCalls:
         """The calls for a person's question. Neither the question nor the answers are stored."""
         return AttemptCalls(self, PERSON, calls.SEARCH, calls.SEARCH)
+
+    def calls_for_trial(self) -> TrialCalls:
+        """The calls that try settings before they are stored. They count, but say nothing about the stored ones."""
+        return TrialCalls(self, PERSON, calls.TRIAL, calls.TRIAL, just_answered=True)
+
+    def adopt(self, allowances: Mapping[str, Allowance], local_providers: Collection[str]) -> None:
+        """From the next call on, these limits apply."""
+        self._allowances, self._local_providers = allowances, local_providers
 
     def allowance(self, provider: str) -> Allowance:
         return self._allowances.get(provider, Allowance())
@@ -229,7 +237,7 @@ class CallLedger:
         return self._database.write(record)
 
     def requeue_after_changes(self, fingerprints: Mapping[str, str]) -> None:
-        """At start, requeue digests made without a model that has changed or is gone.
+        """At start and after a change, requeue digests made without a model that has changed or is gone.
 
         If only its budget changed, requeue those that wait for the budget.
         """
@@ -335,6 +343,9 @@ class CallLedger:
             return "resting", provider.reason, provider.until
         return "ready", provider.reason, None
 
+    def accounts_by_day(self, since: str) -> list[DayTotals]:
+        return calls.totals_by_day(self._database.read(), since)
+
     def accounts(self, by: str, since: str) -> list[CallTotals]:
         return calls.totals_by(self._database.read(), by, since)
 
@@ -373,3 +384,15 @@ class AttemptCalls:
     def failed(self, provider: str, error: DigestError, outage: bool) -> None:
         self.outage = outage
         self.ledger.failed(provider, error, outage, self.file)
+
+
+class TrialCalls(AttemptCalls):
+    """The calls of a trial. Whether they are answered changes nothing for the calls of digesters."""
+
+    __slots__ = ()
+
+    def answered(self, provider: str) -> None:
+        """Nothing: other settings may be in use."""
+
+    def failed(self, provider: str, error: DigestError, outage: bool) -> None:
+        """Nothing: other settings may be in use."""

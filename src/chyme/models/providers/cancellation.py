@@ -21,54 +21,59 @@ class CallStopped(ChymeError):
 class _RunningCalls:
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._tasks: set[asyncio.Task[Any]] = set()
-        self._stops = 0  # how many callers want all of them cancelled
+        self._tasks: dict[asyncio.Task[Any], object] = {}  # task → the group it belongs to
+        self._stops: list[object] = []  # the groups that callers want cancelled; None: all
 
-    def add(self, task: asyncio.Task[Any]) -> None:
+    def add(self, task: asyncio.Task[Any], group: object) -> None:
         with self._lock:
-            self._tasks.add(task)
-            if self._stops:
+            self._tasks[task] = group
+            if any(_covers(stopped, group) for stopped in self._stops):
                 task.cancel()
 
     def discard(self, task: asyncio.Task[Any]) -> None:
         with self._lock:
-            self._tasks.discard(task)
+            self._tasks.pop(task, None)
 
-    def stop(self) -> None:
+    def stop(self, stopped: object) -> None:
         with self._lock:
-            self._stops += 1
-            for task in self._tasks:  # no loop is closed before its task is discarded
-                task.get_loop().call_soon_threadsafe(task.cancel)
+            self._stops.append(stopped)
+            for task, group in self._tasks.items():  # no loop is closed before its task is discarded
+                if _covers(stopped, group):
+                    task.get_loop().call_soon_threadsafe(task.cancel)
 
-    def unstop(self) -> None:
+    def unstop(self, stopped: object) -> None:
         with self._lock:
-            self._stops -= 1
+            self._stops.remove(stopped)
+
+
+def _covers(stopped: object, group: object) -> bool:
+    return stopped is None or stopped is group
 
 
 _running_calls = _RunningCalls()
 
 
 @contextlib.contextmanager
-def cancel_calls() -> Iterator[None]:
-    """Cancel every running call of this process and, within this context, every call that begins.
+def cancel_calls(group: object = None) -> Iterator[None]:
+    """Cancel every running call of this process (of one group, if given) and, within this context, every that begins.
 
     The threads that made them get a ChymeError that is not a DigestError. Wait for these threads within this context.
     """
-    _running_calls.stop()
+    _running_calls.stop(group)
     try:
         yield
     finally:
-        _running_calls.unstop()
+        _running_calls.unstop(group)
 
 
-def run_in_own_loop(work: Coroutine[Any, Any, Result]) -> Result:
-    """Run a coroutine in its own event loop. Raises CallStopped if it was cancelled.
+def run_in_own_loop(work: Coroutine[Any, Any, Result], group: object = None) -> Result:
+    """Run a coroutine in its own event loop. Raises CallStopped if it was cancelled: with all, or with its group.
 
     Unlike asyncio.run, this does not wait for a name server that hangs: that thread ends by itself.
     """
     loop = asyncio.new_event_loop()
     task = loop.create_task(work)
-    _running_calls.add(task)
+    _running_calls.add(task, group)
     try:
         return loop.run_until_complete(task)
     except asyncio.CancelledError:

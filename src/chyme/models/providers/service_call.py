@@ -37,7 +37,7 @@ def call_service(
 
     transport = MeteredTransport(endpoint, calls)
     try:
-        result = run_in_own_loop(converse(transport))
+        result = run_in_own_loop(converse(transport), getattr(calls, "ledger", None))
     except CallStopped:
         raise
     except Exception as error:

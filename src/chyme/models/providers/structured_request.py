@@ -35,6 +35,7 @@ def ask(
     content: str | Sequence[UserContent],
     shape: type[Answer],
     wrong: Callable[[Answer], str | None] = lambda _answer: None,
+    retries: int = MAX_RETRIES,
 ) -> Answer:
     """The model's answer, or a DigestError. Blocks the calling thread, which must not run an event loop.
 
@@ -51,7 +52,7 @@ def ask(
         return call_service(
             running,
             calls,
-            lambda transport: _converse(running, transport, instructions, content, shape, wrong),
+            lambda transport: _converse(running, transport, instructions, content, shape, wrong, retries),
             lambda error, last: translate_error(error, name, running, last),
         )
 
@@ -102,6 +103,7 @@ async def _converse(
     content: str | Sequence[UserContent],
     shape: type[Answer],
     wrong: Callable[[Answer], str | None],
+    retries: int,
 ) -> Answer:
     import httpx2
     from pydantic_ai import Agent, ModelRetry, capture_run_messages
@@ -117,7 +119,7 @@ async def _converse(
             model,
             output_type=output_spec_for(model, shape),
             instructions=add_schema(endpoint, instructions, shape),
-            retries={"tools": 0, "output": MAX_RETRIES},
+            retries={"tools": 0, "output": retries},
         )
 
         @agent.output_validator

@@ -44,6 +44,15 @@ class PersonVoice:
 
 
 @dataclass(frozen=True, slots=True)
+class PersonRecording:
+    """How long a person is heard in one recording."""
+
+    path: str
+    day: str
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
 class PersonDetails:
     """A person with all their voices."""
 
@@ -89,6 +98,11 @@ class People:
                 words, start, end = first_words or (None, None, None)
                 person_voices.append(PersonVoice(voice.id, voice.path, voice.speaker, voice.seconds, words, start, end))
             return PersonDetails(people.list_people(db, person.id)[0], tuple(person_voices))
+
+    def recordings(self, who: str) -> list[PersonRecording]:
+        """The recordings in which a person is heard, in the order of their days."""
+        with self._database.snapshot() as db:
+            return [PersonRecording(*row) for row in voices.recordings_of(db, find_person(db, who).id)]
 
     def name(self, who: str, name: str) -> DecisionResult:
         """Give a person a name, or replace it."""

@@ -9,6 +9,7 @@ from chyme.model import CallEnd, Question, Reply
 
 NEVER_SENT = "unreachable"  # the provider did not receive it, so it costs nothing
 SEARCH = "search"  # the digester's name for a person's question, which has no file
+TRIAL = "settings"  # the same for a call that tries settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +39,8 @@ GROUP_COLUMNS = {
     "model": "model",
     "digester": "digester",
     "file": f"""coalesce((SELECT path FROM files WHERE id = file_id),
-                         iif(digester = '{SEARCH}', '(questions)', '(forgotten)'))""",
+                         CASE digester WHEN '{SEARCH}' THEN '(questions)' WHEN '{TRIAL}' THEN '(settings)'
+                                       ELSE '(forgotten)' END)""",
     "day": "substr(at, 1, 10)",
 }
 
@@ -148,6 +150,30 @@ def totals_by(db: Connection, by: str, since: str) -> list[CallTotals]:
         (since,),
     )
     return [CallTotals(*row) for row in rows]
+
+
+@dataclass(frozen=True, slots=True)
+class DayTotals:
+    """What calls of one provider cost on one day."""
+
+    day: str
+    provider: str
+    calls: int
+    tokens: int
+    cost: float | None  # None: the price is unknown
+
+
+def totals_by_day(db: Connection, since: str) -> list[DayTotals]:
+    """The calls since this moment by day and provider, in order of the days."""
+    rows = db.execute(
+        """
+        SELECT substr(at, 1, 10), provider, count(*),
+               coalesce(sum(coalesce(tokens_in, 0) + coalesce(tokens_out, 0)), 0), sum(cost)
+          FROM ai_calls WHERE at >= ? GROUP BY 1, 2 ORDER BY 1, 2
+        """,
+        (since,),
+    )
+    return [DayTotals(*row) for row in rows]
 
 
 def count_in_flight(db: Connection, provider: str) -> int:

@@ -65,6 +65,20 @@ def of_person(db: Connection, person_id: int) -> list[LocatedVoice]:
     return [LocatedVoice(*row) for row in rows]
 
 
+def recordings_of(db: Connection, person_id: int) -> list[tuple[str, str, float]]:
+    """(path, day, seconds heard) of each recording of a person that is on disk, in the order of the days."""
+    return db.execute(
+        """
+        SELECT f.path, coalesce(substr(d.date, 1, 10), strftime('%Y-%m-%d', f.mtime_ns / 1000000000, 'unixepoch')),
+               sum(v.seconds)
+          FROM voice_groups g JOIN voices v ON v.group_id = g.id JOIN files f ON f.id = v.file_id
+               LEFT JOIN documents d ON d.file_id = f.id
+         WHERE g.person_id = ? AND f.vanished_at IS NULL GROUP BY f.id ORDER BY 2, 1
+        """,
+        (person_id,),
+    ).fetchall()
+
+
 def by_id(db: Connection, voice_id: int) -> LocatedVoice | None:
     row = db.execute(_SELECT_VOICES + " WHERE v.id = ?", (voice_id,)).fetchone()
     return LocatedVoice(*row) if row else None

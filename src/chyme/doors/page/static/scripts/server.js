@@ -45,7 +45,7 @@ export async function callApi(method, path, body) {
   }
   if (response.status === 401) throw signedOutError(method !== "GET");
   const payload = parseJson(await response.text());
-  if (!response.ok) throw Object.assign(new Error(problemOf(response.status, payload)), { status: response.status });
+  if (!response.ok) throw Object.assign(new Error(problemOf(response.status, payload)), { status: response.status, payload });
   if (method !== "GET") removeUndoToasts();
   return payload;
 }

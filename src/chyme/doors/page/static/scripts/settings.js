@@ -2,6 +2,7 @@
 
 import "./actions.js";
 import { byId } from "./dom.js";
+import "./settings_forms.js";
 import { registerKey } from "./keyboard.js";
 import { refreshPart } from "./refresh_part.js";
 import { chooseTheme, chosenTheme } from "./theme_toggle.js";
@@ -18,7 +19,7 @@ for (const name of ["vault", "doctor"]) {
 }
 
 const search = byId("settings-q"); // missing for those who may not see the settings
-const topics = [...document.querySelectorAll("details.topic")];
+const topics = [...document.querySelectorAll("#settings-all details.topic")];
 const wasOpen = new Map(topics.map((topic) => [topic, topic.open]));
 
 function showMatches() {
