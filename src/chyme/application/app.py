@@ -190,13 +190,7 @@ class App:
         )
         self.mailbox = Mailbox(self.open_vault, mailbox_settings(self.settings), now)
         self.trash = Trash(self.open_vault, self.page_renderer.delete_purged_pages)
-        self.export = VaultExport(
-            *(self.vault.root, self.database, self.rules, self.documents, self.people, self.tags, self.spending)
-        )
-        self.paperless_export = PaperlessExport(self.vault, self.database, self.rules)
-        self.bookmark_export = BookmarkExport(self.vault, self.database)
-        self.importer = Importer(self.open_vault, now, file_terms.rewrite)
-        self.imports = ImportJobs(self.open_vault, self.importer, now)
+        self._add_imports_and_exports()
         self.attempt_metrics = AttemptMetrics()
         self.progress = ProgressTracker(
             *(self.database, self.rules, self.ledger, lambda: self.providers, self.bulk, self.attempt_metrics),
@@ -213,6 +207,15 @@ class App:
             self.progress.summarize_workers,
         )
         self._digestion: Digestion | None = None
+
+    def _add_imports_and_exports(self) -> None:
+        self.export = VaultExport(
+            *(self.vault.root, self.database, self.rules, self.documents, self.people, self.tags, self.spending)
+        )
+        self.paperless_export = PaperlessExport(self.vault, self.database, self.rules)
+        self.bookmark_export = BookmarkExport(self.vault, self.database)
+        self.importer = Importer(self.open_vault, now, file_terms.rewrite)
+        self.imports = ImportJobs(self.open_vault, self.importer, now)
 
     def _claim_state_folder(self) -> None:
         """Refuse a state_dir of another vault: two in one database would take each other's files for vanished."""

@@ -10,13 +10,14 @@ from urllib.parse import quote
 from fastapi import FastAPI, Query, Request
 from fastapi.responses import JSONResponse, RedirectResponse, Response
 
+from chyme.accounts.api_tokens import NewToken
 from chyme.accounts.permissions import Right, Visitor
 from chyme.application.server_vaults import ServerVaults
 from chyme.core.clock import now
 from chyme.doors.http.request_bodies import form_of
-from chyme.doors.page.account import NewTokens
 from chyme.doors.page.login import ListedVault, vaults_of
 from chyme.doors.page.rendering import STATIC, page
+from chyme.doors.page.shown_once import ShownOnce
 from chyme.errors import NotFound, UsageError
 
 TOKEN_DAYS = 365
@@ -25,7 +26,7 @@ MANIFEST = STATIC / "manifest.webmanifest"
 
 def add_routes(api: FastAPI, server_vaults: ServerVaults) -> None:
     """Add these pages to the server. What the bookmarklet sends is behind the # and never reaches the server here."""
-    new_tokens = NewTokens()
+    new_tokens: ShownOnce[NewToken] = ShownOnce()
 
     @api.get("/capture", include_in_schema=False)
     def capture(request: Request) -> Response:

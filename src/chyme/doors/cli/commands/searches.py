@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from chyme.core.user_reference import UserReference
-from chyme.doors.cli.commands.users import open_accounts_of
+from chyme.doors.cli.account_options import open_accounts_of
 from chyme.doors.cli.formatting import format_count
 from chyme.doors.cli.vault_options import (
     GroupOptions,

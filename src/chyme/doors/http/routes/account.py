@@ -182,6 +182,11 @@ def _add_account_routes(api: APIRouter, server_vaults: ServerVaults, password_ha
         return Ended(ended=int(authenticator.tokens.revoke(number)))
 
 
+def right_name(right: str) -> RightName:
+    """The right of a user or an invitation; only tokens have others."""
+    return "write" if right == Right.WRITE else "read"
+
+
 def person_of(account: Account) -> Person:
     """Describe an account."""
     return Person(
@@ -189,9 +194,9 @@ def person_of(account: Account) -> Person:
         name=account.name,
         owner=account.is_owner,
         active=account.is_active,
-        all_vaults=account.everything.value if account.everything else None,
+        all_vaults=right_name(account.everything) if account.everything else None,
         vaults=[
-            GrantedVault(vault=grant.vault_name, identity=grant.vault, right=Right(grant.right).value)
+            GrantedVault(vault=grant.vault_name, identity=grant.vault, right=right_name(grant.right))
             for grant in account.grants
         ],
         created_at=account.created_at,

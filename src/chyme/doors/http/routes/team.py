@@ -22,6 +22,7 @@ from chyme.doors.http.routes.account import (
     Sessions,
     Tokens,
     person_of,
+    right_name,
     session_of,
     token_of,
 )
@@ -227,9 +228,9 @@ def _invitation_of(invitation: Invitation, state: str, names: dict[int, str]) ->
         note=invitation.note,
         state=state,
         owner=invitation.owner,
-        all_vaults=Right(invitation.everything).value if invitation.everything else None,
+        all_vaults=right_name(invitation.everything) if invitation.everything else None,
         vaults=[
-            GrantedVault(vault=grant.vault_name, identity=grant.vault, right=Right(grant.right).value)
+            GrantedVault(vault=grant.vault_name, identity=grant.vault, right=right_name(grant.right))
             for grant in invitation.grants
         ],
         invited_by=names.get(invitation.invited_by) if invitation.invited_by is not None else None,
