@@ -337,7 +337,8 @@ def test_settings_of_an_archive_are_written_beside_and_are_not_in_force(
     assert stat.S_IMODE(beside.stat().st_mode) == 0o600
     assert not (new / ".chyme/settings.toml").exists()
     with open_app(new) as again:
-        assert again.settings == Settings(crawl=again.settings.crawl, server_dir=again.settings.server_dir)
+        from_environment = {name: getattr(again.settings, name) for name in ("crawl", "server_dir", "weights_fetch")}
+        assert again.settings == Settings(**from_environment)
     beside.rename(new / ".chyme/settings.toml")
     with open_app(new) as again:
         assert (again.settings.port, again.settings.state_dir, again.state) == (7, "", new / ".chyme")
