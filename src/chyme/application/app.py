@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from chyme import digesters
+from chyme.application.asking import create_answering
 from chyme.application.attempt_metrics import AttemptMetrics
 from chyme.application.bulk_jobs import BulkJobs
 from chyme.application.digester_config import LOCAL, allowances_of, config_of, providers_of, without_secrets
@@ -155,6 +156,10 @@ class App:
             self.database, self.settings, state, self.ledger, now, self.private, self.rules.form_of
         )
         self.search = self.search_index.search
+        self.answering = create_answering(
+            *(self.database.read, self.settings, config.get("language"), self.search_index, self.ledger),
+            *(self.private, self.providers),
+        )
         self.bulk = BulkJobs(self.database, self.rules, lambda: self.search, self.private, now, self._wake_up)
         self.failures = Failures(self.database, self.rules, now, self._wake_up)
         self.page_renderer = PdfPageRenderer(

@@ -84,6 +84,10 @@ class CallLedger:
         """The calls for a person's question. Neither the question nor the answers are stored."""
         return AttemptCalls(self, PERSON, calls.SEARCH, calls.SEARCH)
 
+    def calls_for_answer(self) -> AttemptCalls:
+        """The calls that answer a person's question. Neither the question nor the answers are stored."""
+        return AttemptCalls(self, PERSON, calls.ASK, calls.ASK)
+
     def allowance(self, provider: str) -> Allowance:
         return self._allowances.get(provider, Allowance())
 

@@ -8,7 +8,7 @@ from sqlite3 import Connection
 from chyme.model import CallEnd, Question, Reply
 
 NEVER_SENT = "unreachable"  # the provider did not receive it, so it costs nothing
-SEARCH = "search"  # the digester's name for a person's question, which has no file
+SEARCH, ASK = "search", "ask"  # the digester's names for a person's question, which has no file
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ GROUP_COLUMNS = {
     "model": "model",
     "digester": "digester",
     "file": f"""coalesce((SELECT path FROM files WHERE id = file_id),
-                         iif(digester = '{SEARCH}', '(questions)', '(forgotten)'))""",
+                         iif(digester IN ('{SEARCH}', '{ASK}'), '(questions)', '(forgotten)'))""",
     "day": "substr(at, 1, 10)",
 }
 
