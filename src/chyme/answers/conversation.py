@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -124,26 +124,74 @@ class Answer:
 
 
 Event = Began | Draft | Sentence | Note | Answer
+Describe = Callable[[Citation], Mapping[str, str]]
 NOT_FOUND = "It is not in your files."
+QUOTED = "No model wrote this: these are quotations from your files."
 
 
-def as_json(answer: Answer, citations: Mapping[int, object]) -> dict[str, object]:
-    """The JSON that the doors promise; `citations` has the citations of each sentence as the door shows them."""
+def as_json(answer: Answer, describe: Describe | None = None) -> dict[str, object]:
+    """The JSON that the command line and HTTP promise. `describe` adds how a door shows a place."""
     return {
         "question": answer.question,
         "found": answer.found,
         "means": answer.means,
         "model": answer.model,
-        "sentences": [
-            {
-                "text": sentence.text,
-                "supported": sentence.supported,
-                "reason": sentence.reason,
-                "citations": citations[index],
-            }
-            for index, sentence in enumerate(answer.sentences)
-        ],
+        "sentences": [sentence_json(sentence, describe) for sentence in answer.sentences],
         "searched": list(answer.searched),
-        "notes": list(answer.notes),
+        "notes": notes_for_people(answer),
         "private_left_out": answer.private_left_out,
     }
+
+
+def sentence_json(sentence: Sentence, describe: Describe | None = None) -> dict[str, object]:
+    """One sentence in the same form."""
+    return {
+        "text": sentence.text,
+        "supported": sentence.supported,
+        "reason": sentence.reason,
+        "citations": [_citation_json(citation, describe) for citation in sentence.citations],
+    }
+
+
+def _citation_json(citation: Citation, describe: Describe | None) -> dict[str, object]:
+    place = citation.place
+    fields: dict[str, object] = {
+        "start": place.start,
+        "end": place.end,
+        "page": place.page,
+        "heading": place.heading,
+        "seconds": place.seconds,
+        "until": place.until,
+        "speaker": place.speaker,
+        "person": citation.person if place.speaker else None,
+        "box": list(place.box) if place.box else None,
+    }
+    shown: dict[str, object] = {
+        "path": citation.path,
+        "title": citation.title,
+        "source": citation.source,
+        "quote": citation.quote,
+        "place": {name: value for name, value in fields.items() if value is not None},
+    }
+    return {**shown, **describe(citation)} if describe else shown
+
+
+def notes_for_people(answer: Answer) -> list[str]:
+    """Everything a reader should know about the answer, in whole sentences."""
+    notes = [f"{note[:1].upper()}{note[1:]}." for note in answer.notes]
+    if answer.means == "quotations":
+        notes.insert(0, QUOTED)
+    if answer.private_left_out:
+        notes.append(describe_left_out(answer.private_left_out))
+    struck = sum(not sentence.supported for sentence in answer.sentences)
+    if struck:
+        notes.append(
+            f"{struck} {'sentence' if struck == 1 else 'sentences'} of the model struck: nothing supports them."
+        )
+    return notes
+
+
+def describe_left_out(count: int) -> str:
+    """How many private files were not sent to a model."""
+    files = "1 private file" if count == 1 else f"{count} private files"
+    return f"{files} that may answer {'was' if count == 1 else 'were'} left out: no model behind an address gets them."

@@ -15,7 +15,7 @@ from chyme.text.stemmer import fold, stem
 
 MOST_QUOTED = 4
 ENOUGH = 0.6  # share of what the question asks about that must stand in a sentence or beside it
-ENOUGH_IF_NEAR = 0.3  # the same, where the sentence is near in meaning
+ENOUGH_IF_NEAR = 0.15  # the same, where the sentence is near in meaning
 NEAR = 0.5  # cosine from which a sentence is near to a question
 _OF_BEST = 0.7  # share of the best score that others must have
 _COMPARED = 12  # sentences whose meaning is compared
@@ -51,8 +51,9 @@ def quote(
     for index, text in enumerate(passages):
         above = all_keys(statement_of(headings[index])) & asked
         for at, span in enumerate(sentence_spans(text)):
-            if len(text[span[0] : span[1]].split()) < _SHORTEST and text.isascii():
-                continue
+            sentence = text[span[0] : span[1]]
+            if sentence.startswith("#") or (len(sentence.split()) < _SHORTEST and sentence.isascii()):
+                continue  # a heading says what follows is about, and answers nothing
             own = keys[index][at] & asked
             beside = (frozenset[str]().union(*keys[index][max(0, at - 1) : at + 2]) & asked) | above
             near = sum(weights[key] for key in own | beside) / total

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from chyme.answers.statement_words import Statement, all_keys, statement_of
+from chyme.text.function_words import language_of
 from chyme.text.sentences import sentence_spans
 
 Span = tuple[int, int]
@@ -102,7 +103,7 @@ def _judge(claim: Statement, sentence: str, evidence: Sequence[_Evidence], simil
     for number in sorted(claim.numbers):
         if f"#{number}" not in keys:
             return Verdict(reason=f"the number {number} does not stand there")
-    if claim.names - keys:
+    if claim.names - keys and language_of(texts) != "de":  # German nouns have a capital, too
         return Verdict(reason="a name in it does not stand there")
     if any(address not in texts for address in claim.addresses):
         return Verdict(reason="an address in it does not stand there")

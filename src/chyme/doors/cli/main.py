@@ -30,6 +30,7 @@ COMMANDS = {
     "links": "links",
     "search": "search",
     "similar": "search",
+    "ask": "ask",
     "status": "status",
     "show": "status",
     "people": "people",

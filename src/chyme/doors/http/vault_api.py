@@ -14,6 +14,7 @@ from chyme import __version__
 from chyme.application.app import App
 from chyme.doors.http.problem_details import RESPONSES, status_of
 from chyme.doors.http.routes import (
+    ask,
     bulk_jobs,
     content,
     digesters,
@@ -33,6 +34,7 @@ from chyme.doors.http.routes import (
     workers,
 )
 from chyme.doors.page import activity, file, trash, vault
+from chyme.doors.page import ask as ask_page
 from chyme.doors.page import people as people_page
 from chyme.doors.page import settings as settings_page
 from chyme.doors.page import tags as tags_page
@@ -41,10 +43,10 @@ from chyme.errors import ChymeError
 
 # The `add_routes` of each module adds its routes to the HTTP application of an opened vault.
 API = (
-    *(mcp, search, digests, files, content, uploads, links, document_edits, bulk_jobs),
+    *(mcp, search, ask, digests, files, content, uploads, links, document_edits, bulk_jobs),
     *(digesters, tags, people, events, export, spending, settings, workers),
 )
-PAGES = (vault, file, people_page, tags_page, activity, settings_page, trash)
+PAGES = (vault, ask_page, file, people_page, tags_page, activity, settings_page, trash)
 
 
 def create_vault_api(app: App) -> FastAPI:

@@ -19,6 +19,7 @@ from chyme.doors.http.request_origin import SAFE_METHODS
 from chyme.doors.page.error_pages import server_error_response
 
 UPLOAD = "/api/upload"  # written to disk as it arrives, and limited there
+READING_POSTS = ("/api/ask", "/ask")  # they change nothing in the vault
 
 
 class VaultRouter:
@@ -61,7 +62,8 @@ class VaultRouter:
             await RedirectResponse(f"{scope['root_path']}/", 307)(scope, receive, send)
             return
         assistant = route == "/mcp" or route.startswith("/mcp/")  # it only reads, although it uses POST
-        if scope["method"] not in SAFE_METHODS and not state["may_write"] and not assistant:
+        reads = scope["method"] in SAFE_METHODS or (scope["method"] == "POST" and route in READING_POSTS)
+        if not reads and not state["may_write"] and not assistant:
             await problem_response(403, "you may read this vault, but not change it")(scope, receive, send)
             return
         if route == UPLOAD:
