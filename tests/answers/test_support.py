@@ -7,8 +7,8 @@ import pytest
 from chyme.answers.support import hold_against
 
 LEASE = (
-    "This lease was signed by Ada Byron and Tom Reed on 14 March 2024. The monthly rent is 1,900.50 euros, payable on the"
-    " third day of each month. The deposit is refunded within sixty days. Pets are not allowed in the house."
+    "This lease was signed by Ada Byron and Tom Reed on 14 March 2024. The monthly rent is 1,900.50 euros, payable on"
+    " the third day of each month. The deposit is refunded within sixty days. Pets are not allowed in the house."
 )
 BOILER = "The boiler in the cellar was serviced by Reed Heating on 02.10.2023. The pressure is between 1.2 and 1.8 bar."
 GERMAN = "Die Miete beträgt 900 Euro im Monat. Haustiere sind nicht erlaubt."

@@ -6,17 +6,29 @@ import pytest
 
 from chyme.answers.written_sentences import LONGEST, AnswerReader, WrittenSentence
 
-READ = [
+READ: list[tuple[str, list[tuple[str, tuple[int, ...]]]]] = [
     ("The rent is 900 euros [2].", [("The rent is 900 euros.", (2,))]),
-    ("The rent is 900 euros. [2]\nPets are not allowed [1][3].", [("The rent is 900 euros.", (2,)), ("Pets are not allowed.", (1, 3))]),
-    ("One is so [1]. Two is so. [2, 3] Three is so [1-3].", [("One is so.", (1,)), ("Two is so.", (2, 3)), ("Three is so.", (1, 2, 3))]),
+    (
+        "The rent is 900 euros. [2]\nPets are not allowed [1][3].",
+        [("The rent is 900 euros.", (2,)), ("Pets are not allowed.", (1, 3))],
+    ),
+    (
+        "One is so [1]. Two is so. [2, 3] Three is so [1-3].",
+        [("One is so.", (1,)), ("Two is so.", (2, 3)), ("Three is so.", (1, 2, 3))],
+    ),
     ("It was Dr. Reed [1].", [("It was Dr. Reed.", (1,))]),
-    ("- **Bold** claim [1]\n2. Second `claim` 【2】", [("Bold claim", (1,)), ("Second claim", (2,))]),
+    (
+        "- **Bold** claim [1]\n2. Second `claim` 【2】",
+        [("Bold claim", (1,)), ("Second claim", (2,))],
+    ),
     ("<think>The user wants [1].</think>The rent is 5 [1].", [("The rent is 5.", (1,))]),
     ("No number at all.", [("No number at all.", ())]),
     ("租金每月九百欧元。[1]\n", [("租金每月九百欧元。", (1,))]),
-    ("See [this](http://evil.example) <b>now</b> [1].", [("See [this](http://evil.example) <b>now</b>.", (1,))]),
-]  # fmt: skip
+    (
+        "See [this](http://evil.example) <b>now</b> [1].",
+        [("See [this](http://evil.example) <b>now</b>.", (1,))],
+    ),
+]
 
 
 @pytest.mark.parametrize("size", [1, 3, 1000])
@@ -54,4 +66,5 @@ def test_saying_that_nothing_was_found_is_recognised(text: str) -> None:
 def test_a_sentence_without_end_is_cut() -> None:
     reader = AnswerReader()
     found = reader.read("word " * LONGEST)
-    assert found and all(len(one.text) <= LONGEST for one in found)
+    assert found
+    assert all(len(one.text) <= LONGEST for one in found)
