@@ -36,6 +36,7 @@ from chyme.models.providers.call_ledger import ASKED, CallLedger
 from chyme.models.providers.cancellation import CallCancellation
 from chyme.models.providers.endpoints import LanguageSettings
 from chyme.models.providers.streamed_request import ask_streamed
+from chyme.text.markup_removal import remove_markup
 
 MOST_SENTENCES = 12  # of a model that does not stop
 CHARACTERS = 12_000  # of passages sent with one question
@@ -189,7 +190,7 @@ class Answering:
             writing.emit(Began("quotations", None, writing.searched, files, 0))
         for one in quotations:
             citation = self._retrieval.cite(packed[one.index], one.span)
-            writing.add(Sentence(citation.quote, (citation,)))
+            writing.add(Sentence(remove_markup(citation.quote), (citation,)))
 
 
 class _Checked:

@@ -68,7 +68,10 @@ def quote(
         if near >= ENOUGH or (close is not None and close >= NEAR):
             chosen.append(Quotation(quotation.index, quotation.span, score + (0.5 * close if close else 0.0)))
     chosen.sort(key=lambda one: -one.score)
-    return [one for one in chosen if one.score >= _OF_BEST * chosen[0].score][:MOST_QUOTED]
+    distinct: dict[str, Quotation] = {}
+    for one in chosen:
+        distinct.setdefault(" ".join(passages[one.index][one.span[0] : one.span[1]].split()).casefold(), one)
+    return [one for one in distinct.values() if one.score >= _OF_BEST * chosen[0].score][:MOST_QUOTED]
 
 
 def _shorten(text: str, span: Span) -> Span:
