@@ -1,12 +1,12 @@
 /* Asking: sends the question, shows sentences as they are checked, and keeps the conversation of this tab. */
 
 import { chooseAll, chosenPaths } from "./ask_about.js";
+import { sentenceList, showAnswer, showEnd, showSentence } from "./ask_answer.js";
 import { streamAnswer } from "./ask_stream.js";
 import { byId, create } from "./dom.js";
 import { formatCount } from "./format.js";
 import { registerKey } from "./keyboard.js";
 import { base } from "./page_context.js";
-import { showAnswer, showSentence } from "./ask_answer.js";
 
 const KEY = `chyme:ask:${base}`;
 const MOST_KEPT = 20;
@@ -56,7 +56,7 @@ async function ask(question) {
   const turn = addTurn(question);
   const draft = create("p", { className: "ask-draft", dir: "auto" });
   draft.setAttribute("aria-hidden", "true");
-  const sentences = create("ol", { className: "ask-sentences" });
+  let sentences = sentenceList();
   turn.append(sentences, draft);
   request = new AbortController();
   send.hidden = true;
@@ -66,7 +66,13 @@ async function ask(question) {
   try {
     const body = { question, turns: earlierTurns(), paths: chosenPaths() };
     await streamAnswer(body, request.signal, {
-      begin(event) { status.textContent = `Reading ${formatCount(event.files, "file")}…`; },
+      begin(event) {
+        if (!sentences.children.length) {
+          sentences.replaceWith((sentences = sentenceList(event.means))); // quotations in place of a model that failed
+          draft.textContent = "";
+        }
+        status.textContent = `Reading ${formatCount(event.files, "file")}…`;
+      },
       draft(event) { draft.textContent = event.text; },
       sentence(event) {
         draft.textContent = "";
@@ -74,7 +80,9 @@ async function ask(question) {
       },
       answer(event) {
         answers.push(event);
-        turn.replaceChildren(turn.firstChild, ...showAnswer(event));
+        draft.remove();
+        if (!sentences.children.length) sentences.remove();
+        turn.append(...showEnd(event)); // the sentences stay as they are: a screen reader has read them
         const count = event.sentences.filter((sentence) => sentence.supported).length;
         status.textContent = event.found ? `Answered in ${formatCount(count, "sentence")}.` : "It is not in your files.";
         keep();
@@ -82,9 +90,9 @@ async function ask(question) {
     });
   } catch (error) {
     draft.remove();
-    const stopped = error.name === "AbortError";
-    status.textContent = stopped ? "Stopped." : "";
-    turn.append(create("p", { className: stopped ? "muted" : "notice notice-red", role: stopped ? "" : "alert", textContent: stopped ? "Stopped." : error.message }));
+    const isStopped = error.name === "AbortError";
+    status.textContent = isStopped ? "Stopped." : "No answer.";
+    turn.append(create("p", { className: isStopped ? "muted small" : "notice notice-red", textContent: isStopped ? "Stopped." : error.message }));
   } finally {
     request = null;
     send.hidden = false;
@@ -100,6 +108,7 @@ form.addEventListener("submit", (event) => {
   ask(question);
 });
 input.addEventListener("keydown", (event) => {
+  if (event.key === "Escape") request?.abort();
   if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
   event.preventDefault();
   form.requestSubmit();

@@ -20,14 +20,19 @@ export function showSentence(sentence) {
   return create("li", {}, create("span", { className: "ask-said", textContent: sentence.text, dir: "auto" }), places);
 }
 
+/** What stands below the sentences of an answer: that there is none, who wrote them, and notes. */
+export function showEnd(answer) {
+  const shown = answer.found ? [] : [create("p", { className: "ask-nothing", textContent: "It is not in your files." })];
+  const notes = answer.means === "model" ? [`Written by ${answer.model}, each sentence held against its places.`, ...answer.notes] : answer.notes;
+  return [...shown, ...notes.map((note) => create("p", { className: "muted small", textContent: note }))];
+}
+
+/** The list for sentences; those of a quotation look like one. */
+export const sentenceList = (means) => create("ol", { className: means === "quotations" ? "ask-sentences ask-quoted" : "ask-sentences" });
+
 /** The elements of a whole answer. */
 export function showAnswer(answer) {
-  const shown = [];
-  if (!answer.found) shown.push(create("p", { className: "ask-nothing", textContent: "It is not in your files." }));
-  const sentences = create("ol", { className: "ask-sentences" }, ...answer.sentences.map(showSentence));
-  if (answer.means === "quotations") sentences.classList.add("ask-quoted");
-  if (answer.sentences.length) shown.push(sentences);
-  if (answer.model && answer.means === "model") shown.push(create("p", { className: "muted small", textContent: `Written by ${answer.model}, each sentence held against its places.` }));
-  for (const note of answer.notes) shown.push(create("p", { className: "muted small", textContent: note }));
-  return shown;
+  const sentences = sentenceList(answer.means);
+  sentences.append(...answer.sentences.map(showSentence));
+  return answer.sentences.length ? [sentences, ...showEnd(answer)] : showEnd(answer);
 }
