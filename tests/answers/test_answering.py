@@ -76,10 +76,19 @@ def test_an_invented_sentence_is_struck_and_a_wrong_citation_corrected(asked_app
     assert all(sentence.reason for sentence in answer.sentences if not sentence.supported)
 
 
-def test_a_model_that_invents_everything_leads_to_no_answer(asked_app: App, provider: ModelServer) -> None:
-    provider.script([streams("The moon is made of green cheese [1].")])
+def test_where_everything_a_model_writes_is_struck_the_files_are_quoted(asked_app: App, provider: ModelServer) -> None:
+    provider.script([streams("The moon is made of green cheese [1].\nIt is 4 billion years old [2].")])
+    answer, _ = ask(asked_app, "What is the monthly rent?")
+    assert struck(answer) == ["The moon is made of green cheese.", "It is 4 billion years old."]
+    assert (answer.means, supported(answer)[0]) == ("quotations", "The monthly rent is 900 euros.")
+    assert not ask(asked_app, "Which dentist wants a rent?")[0].found
+
+
+def test_a_model_that_repeats_itself_is_stopped(asked_app: App, provider: ModelServer) -> None:
+    provider.script([streams("The monthly rent is 900 euros [1].\n" * 50, pause=0.01)])
     answer, _ = ask(asked_app)
-    assert not answer.found
+    assert len(answer.sentences) == 1
+    assert provider.requests[0].hung_up.wait(AMPLE)
 
 
 @pytest.mark.parametrize("reply", ["NOT FOUND", "Not found."])

@@ -39,6 +39,7 @@ from chyme.models.providers.streamed_request import ask_streamed
 from chyme.text.markup_removal import remove_markup
 
 MOST_SENTENCES = 12  # of a model that does not stop
+MOST_REPEATED = 2  # sentences that it has written before: a small model goes on like that
 CHARACTERS = 12_000  # of passages sent with one question
 OWN_CHARACTERS = 5_000  # the same for the model that runs here, which reads slowly
 QUOTED_CHARACTERS = 20_000  # of passages in which a quotation is looked for
@@ -116,8 +117,8 @@ class Answering:
                 return writing.end("model", model.label, left_out)
             if not packed:
                 writing.note("only private files match; they are not sent to a model, so they are quoted")
-        self._quote(writing, found)
-        return writing.end("quotations" if writing.sentences else "nothing", None, left_out)
+        quoted = self._quote(writing, found)
+        return writing.end("quotations" if quoted else "nothing", None, left_out)
 
     def find_passages(self, question: Question, may_not_see: Callable[[str], bool]) -> list[FoundPassage]:
         """The passages for a question that a reader with this restriction may see, packed."""
@@ -162,6 +163,9 @@ class Answering:
             supported = any(sentence.supported for sentence in writing.sentences)
             writing.note(f"the model did not finish: {reason}" if supported else f"no model answered: {reason}")
             return supported
+        if writing.sentences and not any(sentence.supported for sentence in writing.sentences):
+            writing.note("nothing that the model wrote is supported by your files")
+            return False
         return True
 
     def check(self, written: WrittenSentence, packed: Sequence[FoundPassage]) -> Sentence:
@@ -176,8 +180,8 @@ class Answering:
         citations = tuple(self._retrieval.cite(packed[index], span) for index, span in verdict.places)
         return Sentence(written.text, citations, verdict.reason)
 
-    def _quote(self, writing: _Writing, found: Sequence[FoundPassage]) -> None:
-        """Answer with the best sentences of the passages. Nothing leaves this machine, so private files count."""
+    def _quote(self, writing: _Writing, found: Sequence[FoundPassage]) -> bool:
+        """Answer with the best sentences of the passages, if any does. Nothing leaves here, so private files count."""
         packed = pack(found, QUOTED_CHARACTERS)
         question = plain_question(writing.question.text)
         if writing.question.turns:
@@ -191,6 +195,7 @@ class Answering:
         for one in quotations:
             citation = self._retrieval.cite(packed[one.index], one.span)
             writing.add(Sentence(remove_markup(citation.quote), (citation,)))
+        return bool(quotations)
 
 
 class _Checked:
@@ -200,14 +205,19 @@ class _Checked:
         self._answering, self._writing, self._packed = answering, writing, packed
         self._seen: set[str] = set()
         self._nothing_found = False
+        self._repeated = 0
 
     @property
     def ended(self) -> bool:
         """Whether nothing more is wanted."""
-        return self._nothing_found or len(self._writing.sentences) >= MOST_SENTENCES
+        too_long = len(self._writing.sentences) >= MOST_SENTENCES or self._repeated >= MOST_REPEATED
+        return self._nothing_found or too_long
 
     def add(self, written: WrittenSentence) -> None:
-        if self.ended or written.text.casefold() in self._seen:
+        if self.ended:
+            return
+        if written.text.casefold() in self._seen:
+            self._repeated += 1
             return
         self._seen.add(written.text.casefold())
         if written.says_nothing_found:

@@ -126,7 +126,7 @@ class Answer:
 Event = Began | Draft | Sentence | Note | Answer
 Describe = Callable[[Citation], Mapping[str, str]]
 NOT_FOUND = "It is not in your files."
-QUOTED = "No model wrote this: these are quotations from your files."
+QUOTED = "These are quotations from your files; no model wrote them."
 
 
 def as_json(answer: Answer, describe: Describe | None = None) -> dict[str, object]:
