@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 from bench import (
+    asking,
     classify,
     cores,
     corpus,
@@ -59,6 +60,7 @@ BENCHMARKS: dict[str, tuple[Benchmark, str]] = {
     "engines": (engines.measure, "the same search by Meilisearch and Qdrant"),
     "switching": (switching.measure, "another embedder takes over while questions are asked"),
     "retrieval": (retrieval.measure, "NDCG@10 on Cranfield, MED and mixed files"),
+    "asking": (asking.measure, "40 questions about real pages: right places, refusals, time to the first word"),
     "ocr": (ocr.measure, "words read in pictures and scans, against rapidocr itself"),
     "pictures": (pictures.measure, "pictures against the libraries in a loop, and two cores against one"),
     "heics": (pictures.measure_memory, "memory while ten photographs of 48 megapixels arrive at once"),

@@ -68,7 +68,7 @@ def built_in(config: Mapping[str, Any] = MappingProxyType({})) -> tuple[Digester
     pictures = PictureLimits(**config.get("pictures", {}))
     ocr = OcrSettings(**config.get("ocr", {}))
     vision = VisionSettings(**config["vision"]) if config.get("vision") else None
-    language = _language_settings(config["language"]) if config.get("language") else None
+    language = language_settings(config["language"]) if config.get("language") else None
     embedding = EmbeddingSettings(**config.get("embedding", {}))
     media = MediaLimits(**config.get("media", {}))
     endpoint = SpeechEndpoint(**config["speech_endpoint"]) if config.get("speech_endpoint") else None
@@ -108,7 +108,7 @@ def built_in(config: Mapping[str, Any] = MappingProxyType({})) -> tuple[Digester
     )
 
 
-def _language_settings(values: Mapping[str, Any]) -> LanguageSettings:
+def language_settings(values: Mapping[str, Any]) -> LanguageSettings:
     """From plain values: tuples have become lists on their way to a child."""
     local = values.get("local")
     settings = LocalSettings(**{**local, "run_as": tuple(local["run_as"])}) if local else None

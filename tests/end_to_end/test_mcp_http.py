@@ -64,7 +64,7 @@ def test_an_assistant_searches_and_reads_over_http_and_is_let_in_by_its_token(
     address = str(server.http.base_url).rstrip("/")
     for mode in ("auto", "legacy"):
         names, found, read = run_client(f"{address}/mcp", find, mode=mode)
-        assert names == ["list", "read", "recent", "search"]
+        assert names == ["list", "passages", "read", "recent", "search"]
         citation = found.structured_content["hits"][0]["citation"]
         assert (citation["path"], citation["page"]) == ("contract.pdf", 3)
         assert citation["link"] == f"{address}/file/contract.pdf?page=3"

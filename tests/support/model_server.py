@@ -40,6 +40,8 @@ class Answer:
     drip: bool = False  # a byte now and then, for ever
     cut: bool = False  # ends the connection in the middle of the answer
     reset: bool = False  # resets the connection instead of answering
+    pieces: tuple[bytes, ...] = ()  # sent one by one instead of the body; with `cut`, the end is missing
+    pause: float = 0.0  # seconds before each piece
 
 
 @dataclass(eq=False)
@@ -103,6 +105,23 @@ def says(answer: object, finish: str = "stop", refusal: str | None = None, token
             }
         ).encode()
     )
+
+
+def streams(text: str, pause: float = 0.0, cut: bool = False, tokens: tuple[int, int] = (7, 3)) -> Answer:
+    """A streamed completion, word by word; cut, it ends in the middle of the text."""
+    words = [word + " " for word in text.split(" ")]
+    words[-1] = words[-1][:-1]
+    choices: list[list[dict[str, Any]]] = [[{"index": 0, "delta": {"role": "assistant", "content": ""}}]]
+    choices += [[{"index": 0, "delta": {"content": word}}] for word in words[: len(words) // 2 if cut else None]]
+    counts = {"prompt_tokens": tokens[0], "completion_tokens": tokens[1], "total_tokens": sum(tokens)}
+    events: list[dict[str, Any]] = [{"choices": choice} for choice in choices]
+    if not cut:
+        events.append({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]})
+        events.append({"choices": [], "usage": counts})
+    head = {"id": "c1", "object": "chat.completion.chunk", "created": 1, "model": "scripted"}
+    pieces = [b"data: " + json.dumps(head | event).encode() + b"\n\n" for event in events]
+    pieces += [] if cut else [b"data: [DONE]\n\n"]
+    return Answer(media_type="text/event-stream", pieces=tuple(pieces), pause=pause, cut=cut)
 
 
 def raw(body: bytes, media_type: str = JSON, status: int = 200) -> Answer:
@@ -247,6 +266,9 @@ def _handler(server: ModelServer) -> Callable[..., BaseHTTPRequestHandler]:
             self.send_header("Content-Type", answer.media_type)
             for name, value in answer.headers:
                 self.send_header(name, value)
+            if answer.pieces:
+                self._stream(request, answer)
+                return
             self.send_header("Content-Length", str(DRIPS if answer.drip else len(answer.body)))
             self.end_headers()
             self.close_connection = answer.cut or answer.drip
@@ -256,6 +278,20 @@ def _handler(server: ModelServer) -> Callable[..., BaseHTTPRequestHandler]:
                     request.hung_up.set()
                     return
             self.wfile.write(answer.body[: len(answer.body) // 2] if answer.cut else answer.body)
+
+        def _stream(self, request: Asked, answer: Answer) -> None:
+            self.send_header("Transfer-Encoding", "chunked")
+            self.end_headers()
+            self.close_connection = answer.cut
+            for piece in answer.pieces:
+                if answer.pause and self._left(answer.pause):
+                    request.hung_up.set()
+                    self.close_connection = True
+                    return
+                self.wfile.write(b"%x\r\n%s\r\n" % (len(piece), piece))
+                self.wfile.flush()
+            if not answer.cut:
+                self.wfile.write(b"0\r\n\r\n")
 
         def _left(self, seconds: float) -> bool:
             """Whether the client hangs up within this time."""

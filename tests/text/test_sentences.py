@@ -11,7 +11,7 @@ from chyme.speech.transcripts.extractive_summary import extract_summary, is_shor
 from chyme.text.action_phrases import asks_for_action, is_question
 from chyme.text.function_words import language_of
 from chyme.text.key_phrases import key_phrases
-from chyme.text.sentences import ranks, sentences_of, terms_of, word_count
+from chyme.text.sentences import ranks, sentence_spans, sentences_of, terms_of, word_count
 
 
 def test_a_meeting_is_summarised_by_its_subject() -> None:
@@ -240,3 +240,17 @@ def test_hours_of_talk_cost_no_more_than_their_lines_compared_with_each_other() 
     lines = [f"{base[at % len(base)].rstrip('.')} thing{at % 701} matter{at % 997}." for at in range(1200)]
     part, all_of_it = (transcript_of(lines[:count]) for count in (300, 1200))
     assert cpu_seconds(lambda: extract_summary(all_of_it)) < 3 * 4**2 * cpu_seconds(lambda: extract_summary(part))
+
+
+@pytest.mark.parametrize(
+    ("text", "sentences"),
+    [
+        ("One is here. Two is there.\nThree", ["One is here.", "Two is there.", "Three"]),
+        ("Dr. Reed came on 5. May. He left.", ["Dr. Reed came on 5. May.", "He left."]),
+        ("  # Title\n\n  Text (so).  Next ", ["# Title", "Text (so).", "Next"]),
+        ("租金九百。租约由王先生签署。", ["租金九百。", "租约由王先生签署。"]),
+        ("", []),
+    ],
+)
+def test_the_spans_of_written_sentences(text: str, sentences: list[str]) -> None:
+    assert [text[start:end] for start, end in sentence_spans(text)] == sentences

@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from chyme import digesters
+from chyme.answers.answering import Answering
+from chyme.application.asking import create_answering
 from chyme.application.attempt_metrics import AttemptMetrics
 from chyme.application.bookmark_export import BookmarkExport
 from chyme.application.bulk_jobs import BulkJobs
@@ -180,6 +182,7 @@ class App:
         self.search = self.search_index.search
         self.saved_searches = SavedSearches(self.database, lambda: self.search, now)
         self.shares = ShareLinks(self.database, self.private, now)
+        self.answering = self._create_answering()
         self.bulk = BulkJobs(self.database, self.rules, lambda: self.search, self.private, now, self._wake_up)
         self.failures = Failures(self.database, self.rules, now, self._wake_up)
         self.page_renderer = PdfPageRenderer(
@@ -207,6 +210,12 @@ class App:
             self.progress.summarize_workers,
         )
         self._digestion: Digestion | None = None
+
+    def _create_answering(self) -> Answering:
+        return create_answering(
+            *(self.database.read, self.settings, config_of(self.settings).get("language"), self.search_index),
+            *(self.ledger, self.private, self.providers),
+        )
 
     def _add_imports_and_exports(self) -> None:
         self.export = VaultExport(
@@ -275,6 +284,7 @@ class App:
 
         def adopt() -> None:
             self.settings, self.providers, self.child_config = settings, providers_of(settings), child_config
+            self.answering = self._create_answering()
             self.ledger.adopt(allowances_of(settings), local_providers_of(settings))
             if not same_work:
                 self.rules.adopt(registry)

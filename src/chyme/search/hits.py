@@ -182,7 +182,7 @@ def _piece(
     place = locate_match(db, file_id, passage, terms, form_of(passage.source), key_sentence)
     snippet = cut_key_snippet(passage.text, terms) if found.by_meaning else cut_snippet(passage.text, terms)
     person = speakers.get(place.speaker or "")
-    return Piece(passage.source, snippet, place, person.name if person else None, form_of(passage.source))
+    return Piece(passage.source, snippet, place, person.name if person else None, form_of(passage.source), passage)
 
 
 def _snippet_of_name(found: FoundFile, terms: Sequence[Term], speakers: Mapping[str, Person]) -> Snippet:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 
-from chyme.model import Form, Kind, Place
+from chyme.model import Form, Kind, Passage, Place
 from chyme.search.snippets import Snippet, to_plain
 from chyme.search.tables.facets import Facets
 
@@ -21,6 +21,7 @@ class Piece:
     place: Place
     person: str | None = None  # the name of the speaker there, if it is known
     form: Form = Form.DATA  # what the source is
+    passage: Passage | None = None  # the whole of it
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from sqlite3 import Connection
 from typing import Literal, get_args
@@ -97,11 +97,12 @@ class Search:
         facets: bool = False,
         as_typed: bool = False,
         keep_conditions: bool = False,
+        only: Collection[int] | None = None,
     ) -> SearchResult:
         """Files that match, best first; each with its best passages.
 
         `typing`: the last word may be unfinished. `as_typed`: no word is corrected. `keep_conditions`: none is dropped,
-        also if no file meets them all.
+        also if no file meets them all. `only`: these files, by their ids; None for all.
         """
         if mode not in MODES:
             raise UsageError(f"there is no search mode {mode}; known are {', '.join(MODES)}")
@@ -109,12 +110,12 @@ class Search:
         db = self._read()
         query = choose_rarest(db, parse(text, typing=typing))
         page = slice(offset, offset + limit)
-        answer = self._answer(db, query, page, mode, typing, as_typed)
+        answer = self._answer(db, query, page, mode, typing, as_typed, only)
         dropped: tuple[str, ...] = ()
         notes: tuple[str, ...] = ()
         if not answer.found.total and not typing and not keep_conditions:
             for relaxed, conditions in relaxations(query):
-                other = self._answer(db, relaxed, page, mode, typing, as_typed)
+                other = self._answer(db, relaxed, page, mode, typing, as_typed, only)
                 if other.found.total:
                     notes = (*answer.notes, f"nothing meets {' and '.join(conditions)}; shown without that")
                     answer, dropped = other, conditions
@@ -137,9 +138,20 @@ class Search:
             dropped=dropped,
         )
 
-    def _answer(self, db: Connection, query: Query, page: slice, mode: Mode, typing: bool, as_typed: bool) -> _Answer:
+    def _answer(
+        self,
+        db: Connection,
+        query: Query,
+        page: slice,
+        mode: Mode,
+        typing: bool,
+        as_typed: bool,
+        only: Collection[int] | None = None,
+    ) -> _Answer:
         """Search for the question as it is, with all its conditions."""
         where, notes = conditions_of(db, query)
+        if only is not None:
+            where = keyword_queries.all_of([where, keyword_queries.is_one_of(only)])
         corrections = Corrections() if as_typed else find_corrections(db, query.terms)
         query, corrections, meaning, meaning_notes = self._interpret(db, query, corrections, where, mode, typing)
         if query.terms:

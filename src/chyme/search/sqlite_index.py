@@ -51,9 +51,7 @@ class SqliteIndex:
             found, more = keyword_queries.best_passages(db, scope, limit, where)
             adjacent = keyword_queries.best_passages(db, Scope(pairs), limit, where)[0] if pairs else []
             ranked = rank(found, keyword_queries.names(db, match_expression, limit, where), together=adjacent)
-            filter_first = (
-                more and len(ranked) < last and (bool(query.excluded or query.filters) or limit < _THOROUGH_LIMIT)
-            )
+            filter_first = more and len(ranked) < last and (where.sql != _ANY or limit < _THOROUGH_LIMIT)
         if filter_first:
             limit, scope = _THOROUGH_LIMIT, Scope(scope.expression)
             found = keyword_queries.best_passages_among(db, scope, limit, where)

@@ -13,6 +13,7 @@ from chyme.text.stemmer import fold
 from chyme.text.unspaced_scripts import RUNS, normalize_run, split_pairs
 
 _END = re.compile(r"([.!?…؟]+)[\"'”»’)\]]{0,3}\s+(?=[\"'“„«¿¡(\[]{0,3}(\S))|[。！？।॥]+[」』”]{0,2}")
+_WRITTEN_END = re.compile(rf"{_END.pattern}|\n+")
 _ABBREVIATIONS = "dr mr mrs ms prof st sr jr nr hr fr sra srta dott mme mlle vs no z.b d.h u.a e.g i.e bzw ca"
 _ABBREVIATED = frozenset(_ABBREVIATIONS.split())
 _MAX_WORDS, _BREAKABLE_WORDS = 60, 25  # text without full stops is cut after so many, or at a pause after so many
@@ -51,6 +52,26 @@ def terms_of(text: str, empty: frozenset[str]) -> list[str]:
     for run in RUNS.findall(text) if spaced is not text else ():
         terms += split_pairs(run)[:-1] if len(normalize_run(run)) > 1 else []
     return terms
+
+
+def sentence_spans(text: str) -> list[tuple[int, int]]:
+    """First and last + 1 character of each sentence of a written text; none goes on after a line break."""
+    spans: list[tuple[int, int]] = []
+    start = 0
+
+    def add(until: int) -> None:
+        piece = text[start:until]
+        bare = piece.strip()
+        if bare:
+            first = start + len(piece) - len(piece.lstrip())
+            spans.append((first, first + len(bare)))
+
+    for end in _WRITTEN_END.finditer(text):
+        if end[0].isspace() or end[1] is None or _is_sentence_end(text, end):
+            add(end.end())
+            start = end.end()
+    add(len(text))
+    return spans
 
 
 def sentences_of(segments: Sequence[Segment], texts: Sequence[str]) -> list[Sentence]:

@@ -22,7 +22,7 @@ from waiting import AMPLE
 
 pytestmark = pytest.mark.slow
 
-TOOLS = ["list", "read", "recent", "search"]
+TOOLS = ["list", "passages", "read", "recent", "search"]
 TRANSCRIPTS = ("speech-recognition", "speech-recognition-cleanup")
 Ask = Callable[[Client], Awaitable[Any]]
 
@@ -320,3 +320,20 @@ def test_a_folder_that_is_no_vault_is_not_made_one(chyme: RunningChyme, tmp_path
     assert ended.code == 2
     assert ended.out == ""
     assert "not a vault yet" in ended.err
+
+
+def test_a_prompt_brings_the_passages_for_a_question(asked: Callable[[Ask], Any]) -> None:
+    async def look(client: Client) -> Any:
+        prompts = (await client.list_prompts()).prompts
+        filled = await client.get_prompt("ask", {"question": "When is the lighthouse painted?"})
+        tool = await client.call_tool("passages", {"question": "When is the lighthouse painted?"})
+        return prompts, filled, tool
+
+    prompts, filled, tool = asked(look)
+    assert [(prompt.name, [argument.name for argument in prompt.arguments]) for prompt in prompts] == [
+        ("ask", ["question"])
+    ]
+    text = filled.messages[0].content.text
+    assert "The lighthouse is painted in spring." in text and "never instructions" in text
+    assert tool.structured_content["passages"][0]["citation"]["path"] == "plan.md"
+    assert "[1] " in words(tool)

@@ -175,3 +175,12 @@ def test_an_assistant_learns_which_conditions_were_dropped(tmp_path: Path) -> No
         found = search(opened, "lighthouse", kind="image")
         assert ([hit.path for hit in found.hits], found.dropped) == (["a.txt"], ["kind:image"])
         assert found.notes == ["nothing meets kind:image; shown without that"]
+
+
+def test_passages_and_the_prompt_never_come_from_a_private_file(app: App) -> None:
+    question = "What is known about quokkas and the falconproject?"
+    found = answers.passages(app, "", question)
+    assert [one.citation.path for one in found.passages] == ["z.txt"]
+    assert "falconproject of" not in answers.format_passages(found)
+    prompt = answers.write_prompt(app, "", question)
+    assert "priv/" not in prompt and prompt.endswith(f"Question: {question}")

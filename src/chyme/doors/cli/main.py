@@ -35,6 +35,7 @@ COMMANDS = {
     "searches": "searches",
     "share": "shares",
     "shares": "shares",
+    "ask": "ask",
     "status": "status",
     "show": "status",
     "people": "people",

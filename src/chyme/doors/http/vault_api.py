@@ -14,6 +14,7 @@ from chyme import __version__
 from chyme.application.app import App
 from chyme.doors.http.problem_details import RESPONSES, status_of
 from chyme.doors.http.routes import (
+    ask,
     bulk_jobs,
     captures,
     content,
@@ -39,6 +40,7 @@ from chyme.doors.http.routes import (
     workers,
 )
 from chyme.doors.page import activity, file, sharing, timeline, trash, vault
+from chyme.doors.page import ask as ask_page
 from chyme.doors.page import people as people_page
 from chyme.doors.page import saved_searches as saved_searches_page
 from chyme.doors.page import settings as settings_page
@@ -49,12 +51,12 @@ from chyme.errors import ChymeError
 
 # The `add_routes` of each module adds its routes to the HTTP application of an opened vault.
 API = (
-    *(mcp, search, digests, files, content, uploads, captures, imports, links, document_edits, bulk_jobs),
+    *(mcp, search, ask, digests, files, content, uploads, captures, imports, links, document_edits, bulk_jobs),
     *(digesters, tags, people, events, export, spending, settings, workers, mail, shares),
     *(saved_searches, overviews),
 )
 PAGES = (
-    *(vault, file, people_page, tags_page, activity, settings_page, trash),
+    *(vault, ask_page, file, people_page, tags_page, activity, settings_page, trash),
     *(sharing, saved_searches_page, shares_page, timeline),
 )
 

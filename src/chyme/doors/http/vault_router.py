@@ -26,6 +26,7 @@ EXPIRY_SECONDS = 15.0  # a session or token that expires changes nothing in the 
 UPLOADS = ("/api/upload", "/api/imports", "/share")  # written to disk as they arrive, and limited there
 ADDING = ("/api/upload", "/api/links", "/api/notes", "/api/capture")  # all that a token with the right to add opens
 SAVED_SEARCHES = "/api/searches"  # belong to whoever is signed in, also to those who may only read
+READING_POSTS = ("/api/ask", "/ask")  # they change nothing in the vault
 
 
 class VaultRouter:
@@ -71,8 +72,8 @@ class VaultRouter:
             await RedirectResponse(f"{scope['root_path']}/", 307)(scope, receive, send)
             return
         assistant = route == "/mcp" or route.startswith("/mcp/")  # it only reads, although it uses POST
-        changes = scope["method"] not in SAFE_METHODS and not assistant
-        if changes and not (state["may_write"] or self._may_add(name, scope) or _is_own(state, route)):
+        reads = scope["method"] in SAFE_METHODS or (scope["method"] == "POST" and route in READING_POSTS) or assistant
+        if not (reads or state["may_write"] or self._may_add(name, scope) or _is_own(state, route)):
             await problem_response(403, "you may read this vault, but not change it")(scope, receive, send)
             return
         if route in UPLOADS and scope["method"] == "POST":

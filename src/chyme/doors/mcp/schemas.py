@@ -41,6 +41,23 @@ class Hits(BaseModel):
     dropped: list[str] = Field(default=[], description="Conditions no file meets; the hits were found without them.")
 
 
+class Passage(BaseModel):
+    """A passage that may answer the question."""
+
+    number: int
+    title: str
+    text: str = Field(description="Quoted from the file.")
+    citation: Citation
+
+
+class Passages(BaseModel):
+    """The passages that may answer a question, best first."""
+
+    question: str
+    passages: list[Passage]
+    notes: list[str] = Field(default=[], description="What to know about this answer.")
+
+
 class Piece(BaseModel):
     """A piece of a file's text with its place."""
 

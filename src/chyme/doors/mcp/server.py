@@ -15,7 +15,7 @@ from pydantic import BaseModel, Field
 from chyme import __version__
 from chyme.application.app import App
 from chyme.doors.mcp import answers
-from chyme.doors.mcp.schemas import Hits, Listing, Reading
+from chyme.doors.mcp.schemas import Hits, Listing, Passages, Reading
 from chyme.errors import ChymeError
 from chyme.model import Kind
 from chyme.search.file_list import STATES
@@ -75,6 +75,30 @@ def create_server(app: App) -> MCPServer[Any]:
         return _run_tool(
             lambda: answers.search(app, _base_url(ctx), query, limit, mode, kind, tag, folder), answers.format_hits
         )
+
+    @server.tool(title="Passages for a question", annotations=READ_ONLY)
+    def passages(
+        ctx: Context[Any, Any],
+        question: Annotated[
+            str, Field(min_length=1, max_length=2000, description="In words; filters as in a search narrow it.")
+        ],
+    ) -> Annotated[CallToolResult, Passages]:
+        """Find the passages that answer a question, numbered, whole and each with its citation.
+
+        A question with several parts is searched in parts. Use this to answer; use `search` to find files.
+        """
+        return _run_tool(lambda: answers.passages(app, _base_url(ctx), question), answers.format_passages)
+
+    @server.prompt(title="Ask the vault")
+    def ask(
+        question: Annotated[str, Field(max_length=2000, description="What you want to know from your files.")],
+        ctx: Context[Any, Any],
+    ) -> str:
+        """Answer a question from the files of the vault, with a citation after each sentence."""
+        try:
+            return _clean(answers.write_prompt(app, _base_url(ctx), question))
+        except ChymeError as error:
+            raise ValueError(_clean(str(error))) from error
 
     @server.tool(title="Read a file", annotations=READ_ONLY)
     def read(

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from urllib.parse import urlencode
 
+from chyme.answers.conversation import Citation
 from chyme.doors.page.rendering import encode_path
 from chyme.files.part_labels import has_named_parts, label_page
 from chyme.model import Form, Kind, Place
@@ -135,7 +136,19 @@ def _without_signs(words: str, at_start: bool) -> str:
     return _SIGNS.sub("", words) if at_start else _SIGNS.sub("", f"x{words}")[1:]
 
 
-def describe_place(place: Place, form: Form, hit: Hit, person: str | None) -> tuple[str, ...]:
+def citation_address(citation: Citation) -> str:
+    """Return the address that shows a cited place, below the vault's own."""
+    query = place_query(citation.place, highlighted_source(citation, citation))
+    return f"/file/{encode_path(citation.path)}{query}"
+
+
+def citation_label(citation: Citation) -> str:
+    """Return the title of a cited file, and the place in words."""
+    where = describe_place(citation.place, citation.form, citation, citation.person)
+    return printable(" · ".join((citation.title, *where)))
+
+
+def describe_place(place: Place, form: Form, hit: Hit | Citation, person: str | None) -> tuple[str, ...]:
     """Describe a place: page 3; 12:04 and the speaker; in the picture; under which heading."""
     parts: list[str] = []
     if place.page is not None and (label := label_page(hit.path, place.page)):
@@ -158,7 +171,7 @@ def hit_query(hit: Hit, question: str = "") -> str:
     return place_query(hit.place, source, question) if hit.place else place_query(None, None, question)
 
 
-def highlighted_source(hit: Hit, piece: Piece) -> str | None:
+def highlighted_source(hit: Hit | Citation, piece: Piece | Citation) -> str | None:
     """The source of a passage whose characters the page of a file can highlight; None for others."""
     shown = piece.source == FILE or (piece.form is Form.TEXT and hit.kind is not Kind.IMAGE)
     return piece.source if shown else None

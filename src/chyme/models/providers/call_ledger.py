@@ -84,6 +84,10 @@ class CallLedger:
         """The calls for a person's question. Neither the question nor the answers are stored."""
         return AttemptCalls(self, PERSON, calls.SEARCH, calls.SEARCH)
 
+    def calls_for_answer(self) -> AttemptCalls:
+        """The calls that answer a person's question. Neither the question nor the answers are stored."""
+        return AttemptCalls(self, PERSON, calls.ASK, calls.ASK)
+
     def calls_for_trial(self) -> TrialCalls:
         """The calls that try settings before they are stored. They count, but say nothing about the stored ones."""
         return TrialCalls(self, PERSON, calls.TRIAL, calls.TRIAL, just_answered=True)

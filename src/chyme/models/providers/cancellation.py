@@ -53,6 +53,39 @@ def _covers(stopped: object, group: object) -> bool:
 _running_calls = _RunningCalls()
 
 
+class CallCancellation:
+    """Cancels the call that runs within `cancellable`, from any thread, and every later one."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._task: asyncio.Task[Any] | None = None
+        self._requested = False
+
+    @property
+    def requested(self) -> bool:
+        """Whether `cancel` was called."""
+        return self._requested
+
+    def cancel(self) -> None:
+        with self._lock:
+            self._requested = True
+            if self._task is not None:
+                self._task.get_loop().call_soon_threadsafe(self._task.cancel)
+
+    @contextlib.contextmanager
+    def cancellable(self) -> Iterator[None]:
+        """Within it, the current task can be cancelled. The thread that runs it gets CallStopped."""
+        with self._lock:
+            self._task = asyncio.current_task()
+            if self._requested and self._task is not None:
+                self._task.cancel()
+        try:
+            yield
+        finally:
+            with self._lock:  # no loop is closed before its task is forgotten here
+                self._task = None
+
+
 @contextlib.contextmanager
 def cancel_calls(group: object = None) -> Iterator[None]:
     """Cancel every running call of this process (of one group, if given) and, within this context, every that begins.

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import httpx2
 from pydantic_ai import exceptions as theirs
 from pydantic_core import PydanticSerializationError
 
 from chyme.errors import DigestError
 from chyme.model import CallEnd
 from chyme.models.providers.endpoints import Endpoint
+from chyme.models.providers.service_call import BROKEN
 from chyme.models.providers.service_faults import BLOCKED_CODES, Fault, parse_retry_after, service_error
 
 _TOO_LONG = "exceed_context_size_error"  # llama.cpp's name for it
@@ -53,6 +55,8 @@ def _fault_of(error: Exception, last: CallEnd | None) -> Fault | None:
         case theirs.ModelRequestRejectedError():
             return _fault_of_rejection(error)
         case theirs.ModelConnectionError() | theirs.ModelServerError() | theirs.ModelUnavailableError():
+            return Fault.UNREACHABLE
+        case httpx2.TransportError() if last is not None and last.outcome == BROKEN:  # in the middle of a stream
             return Fault.UNREACHABLE
         case theirs.UnexpectedModelBehavior():
             return Fault.INVALID_ANSWER

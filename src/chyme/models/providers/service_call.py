@@ -27,15 +27,19 @@ def call_service(
     calls: Calls,
     converse: Callable[[MeteredTransport], Coroutine[Any, Any, Result]],
     translate: Callable[[Exception, CallEnd | None], DigestError | None],
+    *,
+    streamed: bool = False,
 ) -> Result:
     """Return what `converse` returns, or raise a DigestError. Blocks the calling thread, which must not run a loop.
 
     `translate` returns our error for a client library's, or None if the service is not to blame; it also gets the end
-    of the last call that was really made. Errors raised by `calls` pass through unchanged.
+    of the last call that was really made. Errors raised by `calls` pass through unchanged. `streamed`: replies are
+    passed on as they arrive.
     """
+    from chyme.models.providers.metered_stream import StreamingTransport
     from chyme.models.providers.metered_transport import MeteredTransport
 
-    transport = MeteredTransport(endpoint, calls)
+    transport = (StreamingTransport if streamed else MeteredTransport)(endpoint, calls)
     try:
         result = run_in_own_loop(converse(transport), getattr(calls, "ledger", None))
     except CallStopped:

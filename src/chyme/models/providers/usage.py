@@ -28,6 +28,28 @@ def _has_embeddings(payload: dict[str, Any]) -> bool:
     return isinstance(data, list) and bool(data) and isinstance(data[0], dict) and "embedding" in data[0]
 
 
+def parse_event_stream(body: bytes) -> dict[str, Any] | None:
+    """The events of a streamed reply as one payload, with the usage of all; None if none of them is from a model."""
+    merged: dict[str, Any] | None = None
+    for line in body.splitlines():
+        try:
+            event = json.loads(line[5:]) if line.startswith(b"data:") else None
+        except (ValueError, RecursionError):
+            continue
+        if not isinstance(event, dict):
+            continue
+        message = event.get("message")
+        if merged is None and (not _ANSWER_KEYS.isdisjoint(event) or isinstance(message, dict)):
+            merged = {}
+        if merged is None:
+            continue
+        for part in (message, event):
+            for name in ("usage", "usageMetadata"):
+                if isinstance(part, dict) and isinstance(counts := part.get(name), dict):
+                    merged[name] = {**merged.get(name, {}), **counts}
+    return merged
+
+
 def usage_of(endpoint: Endpoint, payload: dict[str, Any]) -> tuple[int | None, int | None, float | None]:
     """Tokens in, tokens out, and US dollars; None for what the reply does not say or has no known price."""
     tokens_in, tokens_out = _tokens(payload)

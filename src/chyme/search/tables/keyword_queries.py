@@ -93,6 +93,11 @@ def in_folder(number: int, folder: str) -> Condition:
     )
 
 
+def is_one_of(file_ids: Collection[int]) -> Condition:
+    """Is one of these files."""
+    return Condition("shelf.file_id IN (SELECT value FROM json_each(:only))", {"only": json.dumps(sorted(file_ids))})
+
+
 def is_dated_between(number: int, first: str, last: str) -> Condition:
     """Has a date in this range: the document's, or else the day the file was last changed."""
     return Condition(

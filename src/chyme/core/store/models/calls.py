@@ -8,7 +8,7 @@ from sqlite3 import Connection
 from chyme.model import CallEnd, Question, Reply
 
 NEVER_SENT = "unreachable"  # the provider did not receive it, so it costs nothing
-SEARCH = "search"  # the digester's name for a person's question, which has no file
+SEARCH, ASK = "search", "ask"  # the digester's names for a person's question, which has no file
 TRIAL = "settings"  # the same for a call that tries settings
 
 
@@ -39,8 +39,8 @@ GROUP_COLUMNS = {
     "model": "model",
     "digester": "digester",
     "file": f"""coalesce((SELECT path FROM files WHERE id = file_id),
-                         CASE digester WHEN '{SEARCH}' THEN '(questions)' WHEN '{TRIAL}' THEN '(settings)'
-                                       ELSE '(forgotten)' END)""",
+                         CASE WHEN digester IN ('{SEARCH}', '{ASK}') THEN '(questions)'
+                              WHEN digester = '{TRIAL}' THEN '(settings)' ELSE '(forgotten)' END)""",
     "day": "substr(at, 1, 10)",
 }
 

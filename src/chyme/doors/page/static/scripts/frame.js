@@ -7,7 +7,7 @@ import { base, mayWrite } from "./page_context.js";
 import { listenToServer } from "./server_events.js";
 import { toggleTheme } from "./theme_toggle.js";
 
-const PAGES = [["v", "/", "vault"], ["p", "/people", "people"], ["t", "/tags", "tags"], ["a", "/activity", "activity"], ["s", "/settings", "settings"]];
+const PAGES = [["v", "/", "vault"], ["q", "/ask", "ask"], ["p", "/people", "people"], ["t", "/tags", "tags"], ["a", "/activity", "activity"], ["s", "/settings", "settings"]];
 const search = byId("search");
 const vaults = byId("vault-switch");
 

@@ -1,5 +1,6 @@
 /* Selecting files in the vault's list, and what can be done with them: digest again, download, delete. */
 
+import { askAbout } from "./ask_about.js";
 import { openDialog } from "./dialogs.js";
 import { byId } from "./dom.js";
 import { encodePath, formatCount, formatNumber } from "./format.js";
@@ -83,6 +84,14 @@ document.addEventListener("keydown", (event) => {
 bar.querySelector("[data-clear]").addEventListener("click", clear);
 bar.querySelector("[data-select-all]").addEventListener("click", () => { isAllSelected = true; show(); });
 document.addEventListener("chyme:question", clear); // so that only visible files are deleted
+
+/* ---- asking ---- */
+
+bar.querySelector("[data-ask]").addEventListener("click", () => {
+  const { question } = results().dataset;
+  if (isAllSelected) location.assign(`${base}/ask${question ? `?q=${encodeURIComponent(question)}` : ""}`);
+  else askAbout([...selected]);
+});
 
 /* ---- deleting ---- */
 

@@ -1,0 +1,1 @@
+"""Answers to questions in words: sentences, each with the places in files that it rests on."""
