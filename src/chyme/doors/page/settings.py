@@ -14,7 +14,13 @@ from fastapi.responses import HTMLResponse
 from chyme.application.app import App
 from chyme.application.digester_config import CHOICES
 from chyme.application.settings_view import SettingsView, SettingView
-from chyme.doors.http.routes.settings import require_write_access, run_doctor, settings_of
+from chyme.doors.http.routes.settings import (
+    may_set,
+    require_right_to_set,
+    require_write_access,
+    run_doctor,
+    settings_of,
+)
 from chyme.doors.page.rendering import page
 from chyme.errors import UsageError
 
@@ -36,13 +42,13 @@ def add_routes(api: FastAPI, app: App) -> None:
         """The page; visitors who may only read see the appearance and the trash, and nothing of this machine."""
         view = settings_of(app) if getattr(request.state, "may_write", True) else None
         topics = _by_topic(view.settings) if view else []
-        forms = _forms_context(app, view) if view else {}
+        forms = _forms_context(app, view) if view and may_set(request) else {}
         return page(request, "settings.html", active="settings", known=view, topics=topics, **forms)
 
     @api.get("/ui/settings/forms")
     def forms(request: Request) -> HTMLResponse:
         """The forms that change settings, and private patterns."""
-        require_write_access(request)
+        require_right_to_set(request)
         view = settings_of(app)
         return page(request, "settings_forms.html", known=view, **_forms_context(app, view))
 

@@ -10,6 +10,7 @@ from fastapi import FastAPI, HTTPException, Request
 from fastapi.responses import Response
 from pydantic import BaseModel, Field
 
+from chyme.accounts.permissions import Visitor
 from chyme.application.app import App
 from chyme.application.doctor import Engine, doctor
 from chyme.application.settings_changes import RefusedSettings, SettingsConflict
@@ -188,8 +189,16 @@ def require_write_access(request: Request) -> None:
 
 
 def require_right_to_set(request: Request) -> None:
-    """Who may set settings: today, who may write to this vault."""
+    """Settings decide what leaves this machine and what it costs: where there are accounts, only owners set them."""
     require_write_access(request)
+    if not may_set(request):
+        raise HTTPException(403, "only owners set settings; ask one of them")
+
+
+def may_set(request: Request) -> bool:
+    """Whether the visitor may set settings. A token never does, as it manages no accounts either."""
+    visitor: Visitor | None = request.state.visitor
+    return bool(request.state.may_write) and (visitor is None or visitor.is_owner)
 
 
 def _refusal(error: RefusedSettings | SettingsConflict) -> Response:
