@@ -1,6 +1,7 @@
-"""Make the pictures in docs/screenshots from the demo vault: `python -m bench.docs.screenshots [FOLDER] [dark] [phone]`."""
+"""Make the pictures in docs/screenshots from the demo vault.
 
-from __future__ import annotations
+python -m bench.docs.screenshots [FOLDER] [dark] [phone]
+"""
 
 import io
 import os
@@ -35,7 +36,7 @@ class View:
 
 
 VIEWS = (
-    View("vault", "/", "img"),
+    View("vault", "/?sort=name", "img"),
     View("search", "/?q=how%20much%20tax%20do%20I%20get%20back", "#results .passage"),
     View("picture", "/file/pictures/moving%20day.jpg?box=0.54,0.6,0.7,0.69", "svg.boxes"),
     View("transcript", "/file/recordings/interview.mp3", "text=newspaper"),

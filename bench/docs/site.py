@@ -5,6 +5,7 @@ Its pages are README.md, CHANGELOG.md, CONTRIBUTING.md and everything below docs
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 import shutil
@@ -71,7 +72,7 @@ def read_page(source: str, sources: frozenset[str]) -> DocsPage:
     tokens = markdown.parse((PROJECT / source).read_text(encoding="utf-8"))
     used: set[str] = set()
     title, headings = "", []
-    for heading, inline in zip(tokens, tokens[1:], strict=False):
+    for heading, inline in itertools.pairwise(tokens):
         if heading.type != "heading_open":
             continue
         text = "".join(child.content for child in inline.children or [])
