@@ -84,7 +84,7 @@ def text_page(body: str, style: str = "") -> str:
 
 
 def slides(pages: list[tuple[str, list[str], str, str]], pictures: dict[str, str]) -> str:
-    """A flat presentation of (title, lines, note, name of a picture in base64)."""
+    """A flat presentation of (title, lines, note, name of a picture in base64 or nothing)."""
     spaces = " ".join(
         f'xmlns:{short}="urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"'
         for short, name in (("office", "office"), ("draw", "drawing"), ("text", "text"), ("style", "style"), ("presentation", "presentation"))
@@ -93,11 +93,18 @@ def slides(pages: list[tuple[str, list[str], str, str]], pictures: dict[str, str
     body = ""
     for number, (title, lines, note, picture) in enumerate(pages, 1):
         rows = "".join(f'<text:p text:style-name="line">{line}</text:p>' for line in lines)
+        width = 13 if picture else 25
+        drawn = ""
+        if picture:
+            drawn = (
+                '<draw:frame svg:x="15.2cm" svg:y="0cm" svg:width="12.8cm" svg:height="15.75cm"><draw:image>'
+                f"<office:binary-data>{pictures[picture]}</office:binary-data></draw:image></draw:frame>"
+            )
         body += (
             f'<draw:page draw:name="page{number}" draw:style-name="back" draw:master-page-name="plain">'
-            f'<draw:frame svg:x="15.2cm" svg:y="0cm" svg:width="12.8cm" svg:height="15.75cm"><draw:image><office:binary-data>{pictures[picture]}</office:binary-data></draw:image></draw:frame>'
-            f'<draw:frame presentation:class="title" presentation:style-name="t" svg:x="1.3cm" svg:y="1.6cm" svg:width="13cm" svg:height="3.6cm"><draw:text-box><text:p text:style-name="title">{title}</text:p></draw:text-box></draw:frame>'
-            f'<draw:frame presentation:class="outline" presentation:style-name="t" svg:x="1.3cm" svg:y="6cm" svg:width="13cm" svg:height="8cm"><draw:text-box>{rows}</draw:text-box></draw:frame>'
+            f"{drawn}"
+            f'<draw:frame presentation:class="title" presentation:style-name="t" svg:x="1.3cm" svg:y="1.6cm" svg:width="{width}cm" svg:height="3.6cm"><draw:text-box><text:p text:style-name="title">{title}</text:p></draw:text-box></draw:frame>'
+            f'<draw:frame presentation:class="outline" presentation:style-name="t" svg:x="1.3cm" svg:y="6cm" svg:width="{width}cm" svg:height="8cm"><draw:text-box>{rows}</draw:text-box></draw:frame>'
             f'<presentation:notes><draw:frame presentation:class="notes" svg:x="2cm" svg:y="14cm" svg:width="17cm" svg:height="10cm"><draw:text-box><text:p>{note}</text:p></draw:text-box></draw:frame></presentation:notes></draw:page>'
         )
     return (
