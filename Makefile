@@ -41,7 +41,7 @@ WEIGHTS := $(VENV)/bin/chyme weights >/dev/null || true
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run llm test check format bench soak lock dist setup setup-dev clean
+.PHONY: help run llm test check format bench soak docs screenshots demo lock dist setup setup-dev clean
 
 help: ## List these commands
 	@sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -90,6 +90,17 @@ bench: $(READY_TO_TEST) ## Measure against the budgets
 
 soak: $(READY_TO_TEST) ## Kill chyme again and again and see that nothing is lost (long)
 	$(PY) -m bench.crash
+
+docs: $(READY_TO_RUN) ## Build the documentation as a small site in build/docs
+	@$(PY) -m bench.docs.site
+
+screenshots: $(READY_TO_TEST) ## Make the pictures in docs/screenshots anew, from the demo vault
+	@$(WEIGHTS)
+	$(PY) -m bench.docs.screenshots
+
+demo: $(READY_TO_TEST) ## Make the files of the demo vault anew (long; needs LibreOffice and Chromium)
+	@sh .ci/demo
+	$(PY) tests/samples/make_demo.py
 
 lock: $(READY_TO_TEST) ## Pin the newest allowed versions of everything, with hashes
 	$(LOCK) --upgrade --output-file requirements.lock pyproject.toml requirements.in

@@ -96,12 +96,15 @@ def tune(seconds: float) -> np.ndarray:
     return np.concatenate(parts).astype(np.float32)
 
 
-def recording(codec: str, samples: np.ndarray, rate: int, format_: str, bit_rate: int = 0) -> bytes:
+def recording(
+    codec: str, samples: np.ndarray, rate: int, format_: str, bit_rate: int = 0, tags: dict[str, str] | None = None
+) -> bytes:
     """Samples of one channel, or of two as rows, in a file of this format."""
     rows = samples if samples.ndim == 2 else samples[None]
     layout = "stereo" if len(rows) == 2 else "mono"
     out = io.BytesIO()
     with av.open(out, "w", format=format_, options={"fflags": "+bitexact"}) as file:
+        file.metadata.update(tags or {})
         stream = file.add_stream(codec, rate=rate, layout=layout)
         if bit_rate:
             stream.bit_rate = bit_rate
