@@ -387,7 +387,6 @@ def files(printer: demo_office.Printer) -> dict[str, Callable[[], bytes]]:
         "family/Biscuit at the vet 2025-02.pdf": partial(printer.pdf, "vet_invoice"),
         "family/letter from Oma.jpg": lambda: drawing("oma", "JPEG", 900),
         "family/moving quotation.pdf": partial(printer.pdf, "moving_quote"),
-        "family/Noor's island.png": lambda: drawing("island", "PNG", 600),
         "family/school autumn 2025.pdf": partial(printer.pdf, "school"),
         "family/school dates.ics": calendar,
         "meetings/2024-06-03 minutes.docx": lambda: word(MINUTES, "docx:MS Word 2007 XML"),
