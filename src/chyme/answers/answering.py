@@ -42,6 +42,9 @@ MOST_SENTENCES = 12  # of a model that does not stop
 MOST_REPEATED = 2  # sentences that it has written before: a small model goes on like that
 CHARACTERS = 12_000  # of passages sent with one question
 OWN_CHARACTERS = 5_000  # the same for the model that runs here, which reads slowly
+NO_SENTENCE = (
+    "no sentence of the files answers this in its own words, and no model has read them; a search may know more"
+)
 QUOTED_CHARACTERS = 20_000  # of passages in which a quotation is looked for
 Emit = Callable[[Event], None]
 
@@ -118,6 +121,8 @@ class Answering:
             if not packed:
                 writing.note("only private files match; they are not sent to a model, so they are quoted")
         quoted = self._quote(writing, found)
+        if not quoted:
+            writing.note(NO_SENTENCE)
         return writing.end("quotations" if quoted else "nothing", None, left_out)
 
     def find_passages(self, question: Question, may_not_see: Callable[[str], bool]) -> list[FoundPassage]:
