@@ -24,6 +24,8 @@ def imap() -> Iterator[ScriptedImap]:
     server.close()
 
 
+pytestmark = pytest.mark.slow
+
 LETTERS = [f"mail/2026-03-02 letter {uid}.eml" for uid in (3, 5, 9)]
 
 
@@ -107,6 +109,7 @@ def test_a_hostile_server_fills_no_memory(
         with pytest.raises(MailboxFailed):
             mailbox.fetch()
         assert mailbox.status().failures == 1
+        assert ("wanted to send" in str(mailbox.status().problem)) == (hostile == "literal")
     assert files_in(tmp_path) == []
 
 
