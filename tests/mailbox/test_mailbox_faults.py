@@ -12,8 +12,9 @@ from scripted_imap import ScriptedImap
 
 from chyme.errors import UsageError, VaultError
 from chyme.mailbox import imap_connection
-from chyme.mailbox.imap_folder import LoginRefused, MailboxFailed, quote_folder
+from chyme.mailbox.imap_folder import quote_folder
 from chyme.mailbox.mailbox import MAX_ATTEMPTS, FetchReport, wait_after
+from chyme.mailbox.mailbox_errors import LoginRefused, MailboxFailed
 from chyme.vault.intake.upload_limits import UploadLimits
 
 
