@@ -22,4 +22,4 @@ def test_opening_a_vault_without_servers_loads_no_http_client(tmp_path: Path) ->
     loaded = set(done.stdout.split())
 
     assert "chyme" in loaded
-    assert not loaded.intersection({"httpx2", "numpy", "onnxruntime"})
+    assert not loaded.intersection({"httpx2", "imaplib", "numpy", "onnxruntime"})

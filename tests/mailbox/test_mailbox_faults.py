@@ -12,8 +12,9 @@ from scripted_imap import ScriptedImap
 
 from chyme.errors import UsageError, VaultError
 from chyme.mailbox import imap_connection
-from chyme.mailbox.imap_folder import LoginRefused, MailboxFailed, quote_folder
+from chyme.mailbox.imap_folder import quote_folder
 from chyme.mailbox.mailbox import MAX_ATTEMPTS, FetchReport, wait_after
+from chyme.mailbox.mailbox_errors import LoginRefused, MailboxFailed
 from chyme.vault.intake.upload_limits import UploadLimits
 
 
@@ -23,6 +24,8 @@ def imap() -> Iterator[ScriptedImap]:
     yield server
     server.close()
 
+
+pytestmark = pytest.mark.slow
 
 LETTERS = [f"mail/2026-03-02 letter {uid}.eml" for uid in (3, 5, 9)]
 
@@ -107,6 +110,7 @@ def test_a_hostile_server_fills_no_memory(
         with pytest.raises(MailboxFailed):
             mailbox.fetch()
         assert mailbox.status().failures == 1
+        assert ("wanted to send" in str(mailbox.status().problem)) == (hostile == "literal")
     assert files_in(tmp_path) == []
 
 

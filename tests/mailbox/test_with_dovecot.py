@@ -12,7 +12,7 @@ from mails import files_in, mail, mailbox_at
 from running_chyme import RunningChyme, wait_until
 from running_dovecot import PASSWORD, USER, Dovecot, dovecot_program, running_dovecot
 
-from chyme.mailbox.imap_folder import LoginRefused, MailboxFailed
+from chyme.mailbox.mailbox_errors import LoginRefused, MailboxFailed
 
 pytestmark = [
     pytest.mark.slow,

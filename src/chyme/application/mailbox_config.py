@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from chyme.application.settings import Settings
 from chyme.errors import ChymeError
-from chyme.mailbox.imap_folder import OpenConnections, open_imap_folder
 from chyme.mailbox.mailbox_settings import MailboxSettings
+from chyme.mailbox.open_connections import OpenConnections
 
 
 def mailbox_settings(settings: Settings) -> MailboxSettings:
@@ -31,6 +31,8 @@ def try_mailbox(settings: Settings) -> tuple[str, str | None] | None:
     mailbox = mailbox_settings(settings)
     if not mailbox.enabled:
         return None
+    from chyme.mailbox.imap_folder import open_imap_folder  # most vaults have no mailbox
+
     try:
         mailbox.check()
         with open_imap_folder(mailbox, OpenConnections()):

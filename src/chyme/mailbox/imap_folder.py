@@ -7,57 +7,19 @@ import contextlib
 import imaplib
 import re
 import ssl
-import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from chyme.core.outbound.guard import Guard
 from chyme.errors import ChymeError, DigestError
 from chyme.mailbox.imap_connection import SILENCE_SECONDS, ImapConnection
+from chyme.mailbox.mailbox_errors import LoginRefused, MailboxFailed, MessageFailed
 from chyme.mailbox.mailbox_settings import MOVE, SEEN, STARTTLS, TLS, MailboxSettings
+from chyme.mailbox.open_connections import OpenConnections
 from chyme.text.markdown_lines import clean_line, shorten_text
 
 _SIZE = re.compile(rb"RFC822\.SIZE (\d{1,12})\b")
 _SHOWN = 200  # characters of what a server says
-
-
-class MailboxFailed(ChymeError):
-    """The mailbox cannot be reached or used now. It is tried again later."""
-
-
-class LoginRefused(MailboxFailed):
-    """The server does not accept user and password; asking often might lock the account."""
-
-
-class MessageFailed(ChymeError):
-    """The server refuses something about one message; the others are not concerned."""
-
-
-class OpenConnections:
-    """The sockets in use, so that they can be cut when chyme ends."""
-
-    def __init__(self) -> None:
-        self._connections: set[ImapConnection] = set()
-        self._guard = threading.Lock()
-        self.closed = False
-
-    @contextlib.contextmanager
-    def hold(self, connection: ImapConnection) -> Iterator[None]:
-        with self._guard:
-            self._connections.add(connection)
-        try:
-            yield
-        finally:
-            with self._guard:
-                self._connections.discard(connection)
-
-    def close(self) -> None:
-        """Cut all connections: whoever reads from one gets an error at once."""
-        self.closed = True
-        with self._guard:
-            for connection in self._connections:
-                with contextlib.suppress(OSError):
-                    connection.sock.shutdown(2)
 
 
 @contextlib.contextmanager

@@ -10,25 +10,21 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from chyme.core.files.untrusted_files import open_lock, try_lock
 from chyme.core.store import vault_properties
 from chyme.errors import ChymeError, UsageError, VaultError
-from chyme.mailbox.imap_folder import (
-    ImapFolder,
-    LoginRefused,
-    MailboxFailed,
-    MessageFailed,
-    OpenConnections,
-    open_imap_folder,
-)
+from chyme.mailbox.mailbox_errors import LoginRefused, MailboxFailed, MessageFailed
 from chyme.mailbox.mailbox_settings import LEAVE, MailboxSettings
-from chyme.mailbox.message_files import split_message
+from chyme.mailbox.open_connections import OpenConnections
 from chyme.mailbox.tables import messages
 from chyme.model import iso
 from chyme.vault.intake.stored_files import store_files
 from chyme.vault.open_vault import OpenVault
+
+if TYPE_CHECKING:
+    from chyme.mailbox.imap_folder import ImapFolder
 
 log = logging.getLogger(__name__)
 
@@ -151,6 +147,8 @@ class Mailbox:
         """Take all new messages. Raises what is wrong with the settings or the mailbox, and remembers it."""
         if not self.settings.enabled:
             raise UsageError("no mailbox is set up; set imap_host, imap_user and imap_password (docs/settings.md)")
+        from chyme.mailbox.imap_folder import open_imap_folder  # most vaults have no mailbox, and loading it takes long
+
         with self._locked():
             try:
                 self.settings.check()
@@ -242,6 +240,8 @@ class Mailbox:
             self._record(where, content_hash, known_path or None, 0, None)
             self._finish(folder, uid)
             return FetchReport()
+        from chyme.mailbox.message_files import split_message
+
         parts = split_message(data)
         stored = store_files(self._vault, parts.files, self.settings.into)
         message_file, *attachments = stored

@@ -129,6 +129,15 @@ def test_no_other_site_can_share_into_a_vault(house: ServerVaults, headers: dict
     assert sorted(root(house, "diary").iterdir()) == before
 
 
+def test_a_server_without_accounts_believes_no_page_either(tmp_path: Path) -> None:
+    with two_vaults(tmp_path) as open_house:
+        http = stranger(answers_of(open_house))
+        for site in ({}, {"Sec-Fetch-Site": "cross-site"}, {"Sec-Fetch-Site": "same-site"}):
+            headers = {"Origin": "null", **site}
+            assert http.post("/v/diary/share", files=FORM, headers=headers).status_code == 403
+        assert http.post("/v/diary/share", files=FORM, headers=PHONE).status_code == 303
+
+
 def test_the_exception_for_phones_is_for_sharing_alone(house: ServerVaults) -> None:
     http = sign_in(stranger(answers_of(house)), "Ada")
     assert http.post("/v/diary/api/notes", json={"text": "planted"}, headers=PHONE).status_code == 403
