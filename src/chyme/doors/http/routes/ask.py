@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 from fastapi import FastAPI, Header, Request
 from fastapi.responses import JSONResponse, Response
-from pydantic import Field
+from pydantic import Field, StrictBool
 from starlette.types import Receive, Scope, Send
 
 from chyme.answers.conversation import (
@@ -46,6 +46,11 @@ HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 TOO_MANY = "too many questions are being answered; ask again shortly"
 places = threading.BoundedSemaphore(AT_ONCE)
 EVENTS, JSON = "text/event-stream", "application/json"
+EVENT_SCHEMA = {
+    "type": "object",
+    "properties": {"event": {"type": "string"}, "data": {"type": "string"}},
+    "required": ["data"],
+}
 Words = Annotated[str, Field(max_length=2000)]
 Path = Annotated[str, Field(max_length=4096)]
 
@@ -70,7 +75,7 @@ class AskBody(RequestBody):
     question: Annotated[str, Field(min_length=1, max_length=2000)]
     turns: Annotated[list[TurnBody], Field(max_length=20, default_factory=list)]
     paths: Annotated[list[Path], Field(max_length=1000)] | None = None
-    model: bool = True
+    model: StrictBool = True
 
     def as_question(self) -> Question:
         turns = tuple(
@@ -87,7 +92,7 @@ def add_routes(api: FastAPI, app: App) -> None:
         responses={
             200: {
                 "description": "The answer: events as it is written, or one object where only JSON is accepted.",
-                "content": {EVENTS: {"schema": {"type": "string"}}, JSON: {"schema": {"type": "object"}}},
+                "content": {EVENTS: {"schema": EVENT_SCHEMA}, JSON: {"schema": {"type": "object"}}},
             },
             503: {"description": "Too many questions are being answered."},
         },

@@ -197,8 +197,8 @@ def require_right_to_set(request: Request) -> None:
 
 def may_set(request: Request) -> bool:
     """Whether the visitor may set settings. A token never does, as it manages no accounts either."""
-    visitor: Visitor | None = request.state.visitor
-    return bool(request.state.may_write) and (visitor is None or visitor.is_owner)
+    visitor: Visitor | None = getattr(request.state, "visitor", None)
+    return getattr(request.state, "may_write", True) and (visitor is None or visitor.is_owner)
 
 
 def _refusal(error: RefusedSettings | SettingsConflict) -> Response:
