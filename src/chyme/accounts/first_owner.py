@@ -1,4 +1,4 @@
-"""Set-up of a server without accounts: whoever shows the code from the terminal makes the owner's account."""
+"""Set-up of a server without accounts: the code from the terminal is needed to make the owner's account."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SEPARATORS = re.compile(r"[\s-]+")
 
 
 class FirstOwner:
-    """A new code for each start. It ends with the first account or token, whoever makes it, and never begins again."""
+    """A new code for each start. It ends with the first account or token, however made, and never begins again."""
 
     def __init__(self, authenticator: Authenticator) -> None:
         self._authenticator = authenticator

@@ -1,6 +1,6 @@
 """Answer a question: search, ask the model if there is one, check each sentence, and quote where it cannot answer.
 
-The only module of this room with effects. Everything it finds is told as events, in order; the last is the answer.
+The only module of this room with effects. Everything it finds is sent as events, in order; the last is the answer.
 """
 
 from __future__ import annotations

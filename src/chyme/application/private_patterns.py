@@ -85,7 +85,7 @@ class PrivatePatterns:
         return self.read()
 
     def _content(self) -> bytes:
-        """Return the file's bytes. A link is not followed: it may lead to a file that is nobody's business here."""
+        """Return the file's bytes. A link is not followed: it may lead to a file outside of the export."""
         try:
             status = self._path.lstat()
         except FileNotFoundError:

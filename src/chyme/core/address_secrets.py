@@ -1,7 +1,7 @@
 """Secrets that are part of an address: a link or a feed that works without signing in.
 
 Such a secret begins with a mark of its vault, so that a server with several vaults looks into the right one only. The
-mark is no secret: whoever has it has the whole address.
+mark is no secret: it is only seen together with the whole address.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ class Changes:
 def merge(wanted: Values, given: Values | None, edits: Mapping[str, object], properties: Mapping[str, str]) -> Changes:
     """Compare what an export says with what it said last time (`given`) and with what is set now.
 
-    The first time, only what nobody has set is set. Later, a field follows the export as long as it still has the
+    The first time, only fields that no person has set are set. Later, a field follows the export while it still has the
     value that the export gave it.
     """
     fields: dict[str, object] = {}

@@ -270,7 +270,7 @@ class Mailbox:
         return FetchReport(skipped=1)
 
     def _finish(self, folder: ImapFolder, uid: int) -> None:
-        """Tell the server that a message was taken. If it refuses, it is told again in the next round."""
+        """Tell the server that a message was taken. If it refuses, that is repeated in the next round."""
         try:
             if self.settings.after != LEAVE:
                 folder.finish(uid)

@@ -30,7 +30,7 @@ class OpenConnections:
                 self._connections.discard(connection)
 
     def close(self) -> None:
-        """Cut all connections: whoever reads from one gets an error at once."""
+        """Cut all connections: reading from one fails at once."""
         self.closed = True
         with self._guard:
             for connection in self._connections:

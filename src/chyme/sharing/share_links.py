@@ -27,7 +27,7 @@ _CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\ud
 
 
 class PrivateFilesChosen(UsageError):
-    """Some of the files are private, and nobody has agreed that they are shown."""
+    """Some of the files are private, and showing them was not confirmed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +114,7 @@ class ShareLinks:
             return [_share(row, _paths(db, row.id), now) for row in shares.list_shares(db)]
 
     def end(self, share_id: int) -> Share:
-        """End a link: nobody can open it again. Ending it twice changes nothing."""
+        """End a link: it cannot be opened again. Ending it twice changes nothing."""
         now = iso(self._now())
 
         def end(db: Connection) -> Share:

@@ -83,7 +83,7 @@ async def redeem_invitation(
 async def sign_in_new(
     server_vaults: ServerVaults, hasher: PasswordHasher, request: Request, name: str, password: str, browser: str
 ) -> NewSession | None:
-    """Sign in whoever has just made their account."""
+    """Sign in the person who has just made this account."""
     days, client = server_vaults.settings.session_days, request.state.client
     return await hasher.run(
         partial(server_vaults.authenticator.accounts.sign_in, name, password, days, browser, client)

@@ -25,7 +25,7 @@ WATCH_SECONDS = 1.0  # between two comparisons of the accounts while a stream is
 EXPIRY_SECONDS = 15.0  # a session or token that expires changes nothing in the database
 UPLOADS = ("/api/upload", "/api/imports", "/share")  # written to disk as they arrive, and limited there
 ADDING = ("/api/upload", "/api/links", "/api/notes", "/api/capture")  # all that a token with the right to add opens
-SAVED_SEARCHES = "/api/searches"  # belong to whoever is signed in, also to those who may only read
+SAVED_SEARCHES = "/api/searches"  # belong to the signed-in user, also to one who may only read
 READING_POSTS = ("/api/ask", "/ask")  # they change nothing in the vault
 
 
@@ -136,7 +136,7 @@ def _is_own(state: dict[str, Any], route: str) -> bool:
 class AccessCheckedStream:
     """Passes messages on, and ends an event stream as soon as its listener may no longer read it.
 
-    Accounts are compared once a second, also while there is nothing to send; the application is told that its client
+    Accounts are compared once a second, also while there is nothing to send; the application sees that its client
     is gone, so that it frees the listener's place.
     """
 

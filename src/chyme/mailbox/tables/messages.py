@@ -12,7 +12,7 @@ class Message:
 
     uidvalidity: int
     uid: int
-    state: str  # failed: tried again; stored: the server is not told yet; done; skipped
+    state: str  # failed: tried again; stored: not yet reported to the server; done; skipped
     attempts: int
     path: str | None
     problem: str | None
@@ -131,7 +131,7 @@ def path_of_same(db: Connection, mailbox: str, content_hash: str) -> str | None:
 
 
 def finish(db: Connection, mailbox: str, uidvalidity: int, uid: int) -> None:
-    """Record that the server was told what to do with a message."""
+    """Record that the server has the request for a message."""
     db.execute(
         """
         UPDATE mail_messages SET state = 'done'

@@ -88,7 +88,7 @@ def add_routes(api: FastAPI, app: App) -> None:
 
     @api.delete("/api/shares/{share_id}")
     def end(request: Request, share_id: Number) -> OneShare:
-        """End a link: nobody can open it any more."""
+        """End a link: it cannot be opened any more."""
         require_sharer(request)
         return share_response(app.shares.end(share_id))
 
