@@ -31,8 +31,8 @@ from chyme.text.sentences import sentence_spans
 QUESTIONS = Path(__file__).parent / "questions/asked_questions.tsv"
 FILES = Path(__file__).parent / "questions/asked_files.txt"
 INVENTED = "The mayor of Atlantis was paid 987654 drachmas for it"
-LOCAL_MODEL = "smollm2"
-LOCAL_ANSWERED, LOCAL_ABSENT = 4, 2  # questions that the local model is asked: each takes it a minute or more
+LOCAL_MODELS = ("llm", "smollm2")  # the larger one is there after `make llm`
+LOCAL_ANSWERED, LOCAL_ABSENT = 4, 2  # questions that a local model is asked: each takes it up to a minute or more
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,18 +86,18 @@ def measure(sizes: Sizes, folder: Path, tell: Tell) -> None:
         struck = sum(not sentence.supported for sentence in invented)
         tell(Figure("scripted: invented sentences struck", struck / max(len(invented), 1), "", f"of {len(invented)}"))
     _tell("no model", _ask_all(vault, Settings(), questions), tell)
-    missing = LocalSettings(capability=LOCAL_MODEL).missing
-    if missing:
-        warn(f"{LOCAL_MODEL}: {missing}; skipped")
-        return
     few = [one for one in questions if one.files][:: 30 // LOCAL_ANSWERED][:LOCAL_ANSWERED]
     few += [one for one in questions if not one.files][:LOCAL_ABSENT]
-    remark(f"{LOCAL_MODEL} is asked {len(few)} of the {len(questions)} questions")
-    try:
-        local = Settings(llm_provider="local", local_model=LOCAL_MODEL)
-        _tell(LOCAL_MODEL, _ask_all(vault, local, few), tell)
-    finally:
-        close_all()
+    for model in LOCAL_MODELS:
+        missing = LocalSettings(capability=model).missing
+        if missing:
+            warn(f"{model}: {missing}; skipped")
+            continue
+        remark(f"{model} is asked {len(few)} of the {len(questions)} questions")
+        try:
+            _tell(model, _ask_all(vault, Settings(llm_provider="local", local_model=model), few), tell)
+        finally:
+            close_all()
 
 
 def _tell(name: str, answers: Sequence[Answered], tell: Tell) -> None:
