@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -52,6 +53,9 @@ def mailbox_at(root: Path, port: int, clock: Clock | None = None, /, **changes: 
 
 
 def files_in(folder: Path) -> list[str]:
-    """The files in the vault, without its state."""
-    found = (path for path in folder.rglob("*") if path.is_file() and ".chyme" not in path.parts)
-    return sorted(str(path.relative_to(folder)) for path in found)
+    """The files in the vault, without its state, which changes meanwhile."""
+    found: list[str] = []
+    for above, folders, names in os.walk(folder):
+        folders[:] = [name for name in folders if name != ".chyme"]
+        found += [os.path.relpath(os.path.join(above, name), folder) for name in names]
+    return sorted(found)
