@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import random
@@ -137,7 +138,8 @@ class Victim:
         """Fresh work for the next kill to hit. Files that were hit before go to the back of the queue by themselves."""
         fresh = 0
         if (self.vault / ".chyme/vault.db").exists() and any(self.kills.values()):
-            with crash_checks.opened(self.vault) as db:
+            with contextlib.suppress(sqlite3.DatabaseError), crash_checks.opened(self.vault) as db:
+                # Killed before there was a schema, it has no work at all.
                 fresh = db.execute(
                     "SELECT count(*) FROM digests WHERE status = 'todo' AND priority < 2 AND interruptions < 2"
                 ).fetchone()[0]
