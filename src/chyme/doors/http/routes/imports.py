@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-import anyio
-from anyio import CapacityLimiter, to_thread
+from anyio import CapacityLimiter
 from fastapi import FastAPI, HTTPException, Path, Query, Request
 from pydantic import BaseModel
-from starlette.requests import ClientDisconnect
 
 from chyme.application.app import App
 from chyme.application.import_jobs import ImportRun
-from chyme.doors.http.routes.uploads import PATIENCE, parse_length, read_pieces
-from chyme.errors import UsageError
-from chyme.vault.intake.upload_limits import UploadTooLarge
+from chyme.doors.http.routes.uploads import parse_length, receive_body
 
 LARGEST = 2**63 - 1
 WRITERS = 2  # threads that write uploads; a limit, so that other requests find a free thread
@@ -77,23 +73,12 @@ def add_routes(api: FastAPI, app: App) -> None:
         """Upload an export as the body. With `dry_run` it is only counted, until it is started."""
         if request.headers.get("content-type", "").partition(";")[0].strip().lower() in FORMS:
             raise HTTPException(415, "send the export itself as the body, as application/octet-stream")
-        try:
-            receiver = await to_thread.run_sync(
-                lambda: app.imports.receive(source, name, folder, parse_length(request)), limiter=writers
-            )
-            try:
-                async for piece in read_pieces(request):
-                    await to_thread.run_sync(lambda piece=piece: receiver.feed(piece), limiter=writers)  # type: ignore[misc]
-                run = await to_thread.run_sync(lambda: receiver.finish(source, folder, dry_run), limiter=writers)
-            finally:
-                with anyio.CancelScope(shield=True):
-                    await to_thread.run_sync(receiver.close, limiter=writers)
-        except UploadTooLarge as error:
-            raise HTTPException(413, str(error)) from error
-        except ClientDisconnect:
-            raise UsageError("the upload broke off; nothing of it was kept") from None
-        except TimeoutError:
-            raise HTTPException(408, f"nothing came for {PATIENCE:g} seconds; send it again") from None
+        run = await receive_body(
+            request,
+            writers,
+            lambda: app.imports.receive(source, name, folder, parse_length(request)),
+            lambda receiver: receiver.finish(source, folder, dry_run),
+        )
         return _response(run)
 
     @api.get("/api/imports")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
 from functools import partial
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Protocol, TypeVar
 
 import anyio
 from anyio import CapacityLimiter, to_thread
@@ -25,6 +25,7 @@ from chyme.vault.intake.uploads import UploadReceiver
 
 T = TypeVar("T")
 R = TypeVar("R")
+B = TypeVar("B", bound="BodyReceiver")
 Url = Annotated[str, Field(max_length=10_000)]
 Folder = Annotated[str, Field(max_length=4096)]
 
@@ -140,22 +141,37 @@ def add_routes(api: FastAPI, app: App) -> None:
         return AddedNote(path=add_note(app.open_vault, new.text, new.title or "", new.folder))
 
 
+class BodyReceiver(Protocol):
+    """Takes a body piece by piece, as receivers of uploads and exports do."""
+
+    def feed(self, data: bytes, /) -> object: ...
+
+    def close(self) -> object: ...
+
+
 async def receive_upload(
     request: Request,
     writers: CapacityLimiter,
     begin: Callable[[bytes, int | None], UploadReceiver],
     finish: Callable[[UploadReceiver], T],
 ) -> T:
-    """Stream a body of several parts to disk, in threads; `finish` moves it into the vault."""
+    """Stream a body of several parts to disk; `finish` moves it into the vault."""
     boundary, length = _parse_boundary(request), parse_length(request)
+    return await receive_body(request, writers, lambda: begin(boundary, length), finish)
+
+
+async def receive_body(
+    request: Request, writers: CapacityLimiter, begin: Callable[[], B], finish: Callable[[B], T]
+) -> T:
+    """Stream a body to disk, in threads."""
 
     async def in_thread(work: Callable[[], R]) -> R:
         return await to_thread.run_sync(work, limiter=writers)
 
     try:
-        receiver = await in_thread(lambda: begin(boundary, length))
+        receiver = await in_thread(begin)
         try:
-            async for piece in read_pieces(request):
+            async for piece in _read_pieces(request):
                 await in_thread(lambda piece=piece: receiver.feed(piece))  # type: ignore[misc]
             return await in_thread(lambda: finish(receiver))
         finally:
@@ -184,7 +200,7 @@ def parse_length(request: Request) -> int | None:
     return int(length) if length.isascii() and length.isdigit() and len(length) < 20 else None
 
 
-async def read_pieces(request: Request) -> AsyncIterator[bytes]:
+async def _read_pieces(request: Request) -> AsyncIterator[bytes]:
     """Yield the body in pieces that are large enough to be worth a thread."""
     stream = request.stream()
     buffer = bytearray()
